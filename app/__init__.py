@@ -1,0 +1,1 @@
+"""The two processes, the command line and the wiring."""

@@ -1,0 +1,40 @@
+"""What the model says: its restatement of the issue, and its report at the end. Claims, never facts."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Restatement(BaseModel):
+    """The issue in the model's own words, asked for before any work."""
+
+    model_config = ConfigDict(extra="ignore", str_max_length=4000)
+
+    expected: str = Field(description="What the reporter expects to happen.")
+    actual: str = Field(description="What happens instead.")
+    reproduction: str = Field(default="", description="The shortest way to see it.")
+    suspected_area: str = Field(default="", description="File, function or feature most likely at fault.")
+    confidence: float = Field(ge=0, le=1, description="How sure that the issue is understood, 0 to 1.")
+    questions: list[str] = Field(
+        default_factory=list,
+        max_length=3,
+        description="Concrete questions without whose answers any fix would be a guess. Empty if clear.",
+    )
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether work must wait for the reporter's answer."""
+        return bool(self.questions)
+
+
+class Claim(BaseModel):
+    """The agent's report when it says that it is finished."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=8000)
+
+    root_cause: str = Field(min_length=1, description="Why the fault happened, in one or two sentences.")
+    changes: str = Field(min_length=1, description="What was changed, in one or two sentences.")
+    test_commands: list[str] = Field(
+        default_factory=list, max_length=10, description="Commands that were run to test the change."
+    )
+    not_verified: str = Field(default="", description="What was not tested, and why.")

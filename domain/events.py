@@ -1,0 +1,99 @@
+"""What the outside can tell us, and the commands that people write in comments."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from domain.model import Actor, IssueRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueLabelled:
+    """A label was put on an issue. Title and body are as they stood at that moment."""
+
+    issue: IssueRef
+    repository_name: str
+    actor: Actor
+    label: str
+    title: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueUnlabelled:
+    """A label was taken off an issue."""
+
+    issue: IssueRef
+    actor: Actor
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueClosed:
+    """An issue was closed or deleted."""
+
+    issue: IssueRef
+    actor: Actor
+
+
+class Verb(StrEnum):
+    """The commands that a maintainer may give in a comment."""
+
+    RUN = "run"
+    RESUME = "resume"
+    RETRY = "retry"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandGiven:
+    """A comment whose first line is a command. `text` is the whole comment, for the agent to read."""
+
+    issue: IssueRef
+    actor: Actor
+    verb: Verb
+    comment_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullClosed:
+    """A pull request was closed; `head_branch` ties it to a task of ours, or does not."""
+
+    issue: IssueRef
+    actor: Actor
+    head_branch: str
+    merged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uninteresting:
+    """A delivery that is well-formed and means nothing to us; counted under `why`."""
+
+    why: str
+
+
+Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClosed | Uninteresting
+"""Everything that a delivery can mean. In `PullClosed.issue` the number is the pull request's own."""
+
+COMMAND_PREFIX = "/fixwright"
+
+_COMMAND = re.compile(rf"{COMMAND_PREFIX}[ \t]+([a-z]+)[ \t]*")
+
+
+def parse_command(comment: str) -> Verb | None:
+    """Return the command in a comment's first line, or None.
+
+    The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
+    cell or hidden markup can therefore never be one.
+    """
+    first_line = comment.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
+    match = _COMMAND.fullmatch(first_line)
+    if match is None:
+        return None
+    try:
+        return Verb(match[1])
+    except ValueError:
+        return None

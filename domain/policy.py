@@ -1,0 +1,168 @@
+"""Every decision as a pure function: who is served, who may trigger, what an outcome leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from domain.budget import next_utc_day
+from domain.events import (
+    CommandGiven,
+    Event,
+    IssueClosed,
+    IssueLabelled,
+    IssueUnlabelled,
+    PullClosed,
+    Uninteresting,
+    Verb,
+)
+from domain.model import Actor, Category, Outcome, Permission, Reason, Task
+from domain.ports import Admission
+from domain.states import State, Trigger
+
+MAX_RECOVERIES = 5
+"""How often a task is taken up again after crashes and outages before a person has to look."""
+
+_WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """Whom the service works for. An empty set of repositories means nobody.
+
+    `repositories` holds "forge:owner/name" in lower case; `own_ids` maps a forge to our own user id there.
+    """
+
+    repositories: frozenset[str]
+    own_ids: Mapping[str, str]
+    labels: Mapping[str, Category]
+
+    def serves(self, forge: str, repository_name: str) -> bool:
+        """Tell whether a repository is on the allowlist."""
+        return f"{forge}:{repository_name}".lower() in self.repositories
+
+
+def admit(event: Event, serving: Serving) -> Admission:
+    """Decide at the door what a well-signed event may lead to, from the event and the settings alone.
+
+    Whether its sender may ask for anything is decided later, by the worker, with a fresh look at the forge.
+    """
+    if isinstance(event, Uninteresting):
+        return Admission.UNINTERESTING
+    if event.actor.is_bot or event.actor.id == serving.own_ids.get(event.issue.forge):
+        return Admission.OWN_EVENT
+    if isinstance(event, IssueLabelled):
+        if not serving.serves(event.issue.forge, event.repository_name):
+            return Admission.NOT_SERVED
+        return Admission.QUEUED if category_of(event.label, serving) else Admission.OTHER_LABEL
+    if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
+        return Admission.OTHER_LABEL
+    return Admission.SIGNAL
+
+
+def category_of(label: str, serving: Serving) -> Category | None:
+    """Return the category that a label stands for, or None for other people's labels."""
+    return serving.labels.get(label.strip().lower())
+
+
+def may_trigger(permission: Permission, actor: Actor) -> bool:
+    """Tell whether somebody may spend the repository's budget."""
+    return permission in _WRITERS and not actor.is_bot
+
+
+def trigger_of(signal: Event, task: Task, permission: Permission, serving: Serving) -> Trigger | None:
+    """Return the move that a signal asks of a task, or None where it may not or need not move it.
+
+    A closed issue and a merged pull request are facts whoever caused them; all else needs a maintainer.
+    """
+    if isinstance(signal, IssueClosed):
+        return Trigger.CANCELLED if task.state is not State.DONE else None
+    if isinstance(signal, PullClosed):
+        return _closed_pull(signal, task)
+    if isinstance(signal, Uninteresting) or not may_trigger(permission, signal.actor):
+        return None
+    if isinstance(signal, IssueUnlabelled):
+        is_ours = category_of(signal.label, serving) is task.category
+        return Trigger.CANCELLED if is_ours and task.state is not State.IN_REVIEW else None
+    if isinstance(signal, IssueLabelled):
+        return Trigger.RELABELLED if task.state is State.CANCELLED else None
+    return _commanded(signal, task)
+
+
+def _closed_pull(signal: PullClosed, task: Task) -> Trigger | None:
+    if not signal.head_branch or signal.head_branch != task.wip_branch:
+        return None
+    return Trigger.MERGED if signal.merged else Trigger.CANCELLED
+
+
+def _commanded(signal: CommandGiven, task: Task) -> Trigger | None:
+    if signal.verb is Verb.CANCEL:
+        return Trigger.CANCELLED
+    if task.state is State.CANCELLED:
+        return Trigger.RELABELLED
+    return Trigger.RESUMED if task.state in {State.BLOCKED, State.IN_REVIEW, State.WATCHING} else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """Where a finished attempt sends its task."""
+
+    trigger: Trigger
+    reason: Reason | None = None
+    not_before: datetime | None = None
+    recoveries: int | None = None
+
+
+_BLOCKING = {
+    Outcome.NO_CHANGE: Reason.NO_CHANGE,
+    Outcome.DECLINED: Reason.NEEDS_INFORMATION,
+    Outcome.REPEATED: Reason.REPEATED_DIFF,
+    Outcome.TASK_LIMIT: Reason.TASK_LIMIT,
+}
+
+
+def settle(
+    outcome: Outcome, task: Task, *, reason: Reason | None, max_attempts: int, now: datetime
+) -> Settlement:
+    """Turn an attempt's outcome into the task's next move. `task.attempts` counts this attempt already."""
+    if outcome is Outcome.VERIFIED:
+        return Settlement(trigger=Trigger.PUBLISHED)
+    if outcome in _BLOCKING:
+        return Settlement(trigger=Trigger.BLOCKED, reason=reason or _BLOCKING[outcome])
+    if outcome is Outcome.DAILY_LIMIT:
+        return Settlement(trigger=Trigger.RELEASED, not_before=next_utc_day(now))
+    if outcome is Outcome.INTERRUPTED:
+        return Settlement(trigger=Trigger.RELEASED)
+    if outcome in {Outcome.TRANSIENT, Outcome.ORPHANED}:
+        return _recover(outcome, task, now)
+    if outcome is Outcome.CANCELLED:
+        return Settlement(trigger=Trigger.CANCELLED, reason=reason or Reason.WITHDRAWN)
+    if task.attempts < max_attempts:
+        return Settlement(trigger=Trigger.RETRIED)
+    exhausted = Reason.GUARD if outcome is Outcome.REFUSED else Reason.ATTEMPTS_EXHAUSTED
+    return Settlement(trigger=Trigger.BLOCKED, reason=reason or exhausted)
+
+
+def _recover(outcome: Outcome, task: Task, now: datetime) -> Settlement:
+    """Take a task up again after a crash (at once, then later and later) or an outage (later and later)."""
+    if task.recoveries >= MAX_RECOVERIES:
+        reason = Reason.CRASH_LOOP if outcome is Outcome.ORPHANED else Reason.ENVIRONMENT
+        return Settlement(trigger=Trigger.BLOCKED, reason=reason)
+    free_tries = 2 if outcome is Outcome.ORPHANED else 0
+    patience = max(0, task.recoveries + 1 - free_tries)
+    wait = timedelta(seconds=15 * 2**patience) if patience else timedelta(0)
+    return Settlement(
+        trigger=Trigger.RELEASED,
+        not_before=now + wait if wait else None,
+        recoveries=task.recoveries + 1,
+    )
+
+
+def branch_name(task_number: int, round_: int = 1) -> str:
+    """Return the deterministic branch of an issue: ASCII, bounded, never made from its title.
+
+    `round_` counts the times that the issue was taken up anew after its pull request was closed.
+    """
+    suffix = "" if round_ == 1 else f"-{round_}"
+    return f"fixwright/issue-{task_number}{suffix}"

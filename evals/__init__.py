@@ -1,0 +1,1 @@
+"""Benchmarks over the harness, offline."""

@@ -1,0 +1,1 @@
+"""One attempt on one task: prepare, localize, brief, agent, guard, verify."""

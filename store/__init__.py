@@ -1,0 +1,1 @@
+"""The only SQL: one SQLite file holds deliveries, tasks, attempts and money."""

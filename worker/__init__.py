@@ -1,0 +1,1 @@
+"""The resident loop that claims tasks, runs attempts and settles them."""
