@@ -1,0 +1,49 @@
+# Every target does its own set-up. `make demo` and `make test` are all a newcomer needs.
+PYTHON ?= python3
+VENV := .venv
+TOOLS := .tools
+BIN := $(VENV)/bin
+SCENARIO ?= fix
+
+.PHONY: demo test check setup memory bench-door bench-sandbox docs clean
+
+demo: setup
+	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
+
+test: setup
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS)
+
+check: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m app.docs --check
+
+docs: setup
+	@$(BIN)/python -m app.docs --write
+
+memory: setup
+	@$(BIN)/python -m evals.memory
+
+bench-door: setup
+	@$(BIN)/python -m evals.bench_door
+
+bench-sandbox: setup
+	@$(BIN)/python -m evals.bench_sandbox
+
+setup: $(VENV)/.ready $(TOOLS)/.ready
+	@command -v bwrap >/dev/null 2>&1 || sh .ci/bubblewrap
+
+# Only versions are pinned (constraints.txt); where packages come from is the machine's own setting.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@sh .ci/venv "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+# The read-only tool chain that the sandbox shows to repositories' tests.
+$(TOOLS)/.ready: $(VENV)/.ready .ci/tools
+	@sh .ci/tools "$(BIN)/python" "$(TOOLS)"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(TOOLS) .pytest_cache .mypy_cache .ruff_cache .hypothesis
