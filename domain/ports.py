@@ -14,7 +14,7 @@ from typing import Protocol
 
 from domain.budget import Caps, Spent
 from domain.claim import Claim, Restatement
-from domain.events import Event
+from domain.events import CommandGiven, Event, IssueLabelled
 from domain.model import (
     Actor,
     Attempt,
@@ -211,12 +211,14 @@ class TaskQueue(Protocol):
         detail: str = "",
         not_before: datetime | None = None,
         recoveries: int | None = None,
+        asked: IssueLabelled | CommandGiven | None = None,
     ) -> Task:
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
         `claimed` happens only in `claim`. `recoveries` sets that counter; RESUMED and RELABELLED set it and
         `attempts` to 0. A move to QUEUED or RUNNING clears reason and detail unless new ones are given.
-        Raises StaleWrite, IllegalTransition.
+        `asked` is the event of the person who asked anew: its actor becomes `requested_by`, and a label's
+        title, body and category replace the task's. Raises StaleWrite, IllegalTransition.
         """
 
     def task(self, task_id: int) -> Task:
@@ -360,6 +362,9 @@ class SandboxSession(Protocol):
 
     def run(self, command: str, deadline_seconds: float) -> CommandResult:
         """Run a shell command in /work. Never raises for what the command does. Raises SandboxError."""
+
+    def stop(self) -> None:
+        """Kill the running command, from any thread; the session is not used after that."""
 
     def close(self) -> None:
         """Kill what is left and remove the session's scratch space."""

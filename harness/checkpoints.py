@@ -1,0 +1,58 @@
+"""Keeps the agent's work safe after each step: transcript first, then the worktree in the mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from domain.claim import Restatement
+from domain.errors import GitError, PolicyRefusal
+from harness.git import Mirror
+from harness.journal import Journal
+
+CHECKPOINT = "checkpoint"
+"""Key of a step's record: the commit that holds the worktree after it, "" while nothing was changed."""
+
+
+def last_checkpoint(steps: Sequence[Mapping[str, object]]) -> str:
+    """Return the newest checkpoint among the records of finished steps, or ""."""
+    return next((str(record[CHECKPOINT]) for record in reversed(steps) if record.get(CHECKPOINT)), "")
+
+
+@dataclass(slots=True, kw_only=True)
+class Checkpoints:
+    """An Observer for the agent that also stores the worktree under a ref of ours when it changed."""
+
+    journal: Journal
+    mirror: Mirror
+    worktree: Path
+    start_sha: str
+    start_tree: str
+    ref: str
+    last_tree: str = ""
+    last_commit: str = ""
+
+    def restated(self, restatement: Restatement) -> None:
+        """Pass the restatement on."""
+        self.journal.restated(restatement)
+
+    def stepped(self, step: int, record: Mapping[str, object]) -> None:
+        """Store the work, then take the step down together with where the work is: both or neither count."""
+        self.journal.stepped(step, {**record, CHECKPOINT: self._store()})
+
+    def should_stop(self) -> bool:
+        """Ask the journal."""
+        return self.journal.should_stop()
+
+    def _store(self) -> str:
+        try:
+            tree = self.mirror.snapshot(self.worktree, self.start_tree).tree
+        except (PolicyRefusal, GitError):
+            # What cannot be stored now is judged, and named, when the agent has ended.
+            return self.last_commit
+        if tree != (self.last_tree or self.start_tree):
+            self.last_commit = self.mirror.commit(tree, [self.start_sha], "checkpoint")
+            self.mirror.set_ref(self.ref, self.last_commit)
+            self.last_tree = tree
+        return self.last_commit

@@ -1,0 +1,126 @@
+"""Puts a change on the forge: commit, intent, push, pull request. Safe to repeat after a crash at any line.
+
+Only a VerifiedChange becomes a pull request, and only verification makes one; unfinished work goes to the
+branch and nowhere else. Which commit is pushed is settled before the intent is written, so that a repetition
+pushes the very same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domain.claim import Claim
+from domain.errors import BranchMoved, PolicyRefusal
+from domain.model import Attempt, CloneAccess, Publication, PublicationKind, Pull, PullProposal, Task
+from domain.policy import branch_name
+from domain.ports import Forge, TaskQueue
+from harness import report
+from harness.git import Mirror
+from harness.verify import VerifiedChange
+
+MAX_ROUNDS = 50
+"""How many times one issue may be taken up anew on a branch of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WipChange:
+    """Unfinished work that passed the rules for commits: good for a branch, never for a pull request."""
+
+    tree: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartPoint:
+    """The commit that an attempt began from, and the task's branch that was then at it ("" when on none).
+
+    It is the parent of what gets published and, on a branch, the lease: a commit that somebody pushed
+    meanwhile makes the push fail instead of being overwritten.
+    """
+
+    sha: str
+    branch: str = ""
+
+
+class Publisher:
+    """Publishes for one repository, through one mirror and one forge."""
+
+    def __init__(self, forge: Forge, queue: TaskQueue, mirror: Mirror, access: CloneAccess) -> None:
+        self._forge = forge
+        self._queue = queue
+        self._mirror = mirror
+        self._access = access
+
+    def open_pull(
+        self,
+        task: Task,
+        attempt: Attempt,
+        start: StartPoint,
+        change: VerifiedChange,
+        facts: report.PullFacts,
+    ) -> Publication:
+        """Push a verified change and make sure that its draft pull request exists.
+
+        Raises BranchMoved, GitError, ForgeError, StaleWrite.
+        """
+        if facts.verdict.tree != change.tree:
+            raise PolicyRefusal("the tree to be published is not the tree that was verified")
+        content = _Content(PublicationKind.PULL, change.tree, facts.claim, report.pull_body(facts))
+        return self.finish(task, self._intend(task, attempt, start, content))
+
+    def push_wip(self, task: Task, attempt: Attempt, start: StartPoint, change: WipChange) -> Publication:
+        """Push unfinished work to the task's branch. Raises BranchMoved, GitError, StaleWrite."""
+        content = _Content(PublicationKind.WIP, change.tree, None, "")
+        return self.finish(task, self._intend(task, attempt, start, content))
+
+    def finish(self, task: Task, intent: Publication) -> Publication:
+        """Carry an intent out, or on: each step first looks whether it was done already."""
+        self._mirror.push(self._access, intent.commit_sha, intent.branch, intent.expected_sha)
+        pull: Pull | None = None
+        if intent.kind is PublicationKind.PULL:
+            pull = self._ensure_pull(task, intent)
+        return self._queue.published(intent, pull=pull)
+
+    def _ensure_pull(self, task: Task, intent: Publication) -> Pull:
+        repository = self._forge.repository(task.issue.repository_id)
+        proposal = PullProposal(
+            title=intent.title,
+            body=intent.body,
+            head_branch=intent.branch,
+            base_branch=repository.default_branch,
+            marker=f"task-{task.id}",
+        )
+        return self._forge.ensure_pull(task.issue.repository_id, proposal)
+
+    def _intend(self, task: Task, attempt: Attempt, start: StartPoint, content: _Content) -> Publication:
+        branch = start.branch or self._free_branch(task)
+        commit = start.sha
+        if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
+            message = report.commit_message(task, content.claim)
+            commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)
+        return self._queue.intend(
+            task,
+            attempt,
+            content.kind,
+            branch=branch,
+            commit_sha=commit,
+            tree=content.tree,
+            expected_sha=start.sha if start.branch else "",
+            title=report.pull_title(task),
+            body=content.body,
+        )
+
+    def _free_branch(self, task: Task) -> str:
+        """Return the first branch name of this issue that does not exist: old ones hold rejected work."""
+        for round_ in range(1, MAX_ROUNDS):
+            branch = branch_name(task.issue.number, round_)
+            if not self._mirror.remote_head(self._access, branch):
+                return branch
+        raise BranchMoved(f"every branch name for issue {task.issue.number} is taken; delete old ones")
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    kind: PublicationKind
+    tree: str
+    claim: Claim | None
+    body: str

@@ -1,0 +1,235 @@
+"""All text for people: pull requests, comments, commit messages. Pure; outside text is made inert first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from domain.budget import show_money
+from domain.claim import Claim, Restatement
+from domain.events import COMMAND_PREFIX
+from domain.model import Finding, Money, RunStatus, Suspect, Task, TestRun, Verdict
+from domain.text import clip, fence, inert, one_line, plain, quoted
+
+TITLE_LIMIT = 200
+BODY_LIMIT = 60_000
+"""Characters; below the smallest limit of any forge (65,536), with room for a marker."""
+
+_NOTICE = (
+    "This draft was made by a machine (Fixwright). A person reviews it and decides; "
+    "it is never merged automatically."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullFacts:
+    """What a pull request's text is made of."""
+
+    task: Task
+    verdict: Verdict
+    claim: Claim | None
+    suspects: tuple[Suspect, ...]
+    cost: Money
+    steps: int
+    model: str
+    attempt_number: int
+    left_out: tuple[str, ...] = ()
+
+
+def pull_title(task: Task) -> str:
+    """Return a one-line title that names the issue, within every forge's limit."""
+    suffix = f" (#{task.issue.number})"
+    title = (
+        one_line(task.title, TITLE_LIMIT - len(suffix)) or f"{task.category} from an issue without a title"
+    )
+    return title + suffix
+
+
+def commit_message(task: Task, claim: Claim | None) -> str:
+    """Return the harness' commit message. It closes nothing and credits nobody but the requester."""
+    subject = one_line(task.title, 60) or f"{task.category} for issue {task.issue.number}"
+    about = f"Refs issue {task.issue.number}."
+    why = one_line(inert(claim.root_cause), 400) if claim else "Unfinished work."
+    return f"{task.category}: {_without_directives(subject)}\n\n{_without_directives(why)}\n\n{about}\n"
+
+
+def pull_body(facts: PullFacts) -> str:
+    """Return the pull request's text: what the harness saw first, the agent's words apart and labelled."""
+    claim, verdict = facts.claim, facts.verdict
+    sections = [
+        f"Fixes #{facts.task.issue.number}",
+        _section("How this was tested", _tested(verdict)),
+        _section("Root cause", quoted(clip(claim.root_cause, 2000))) if claim else "",
+        _section("The change", quoted(clip(claim.changes, 2000))) if claim else "",
+        _section("Reported by the agent, not run here", _claimed(claim)) if claim else "",
+        _section("Findings", findings_list(verdict.findings)) if verdict.findings else "",
+        _section("Where it looked", _suspects(facts.suspects)) if facts.suspects else "",
+        _section("Left out of the commit", _code_list(facts.left_out)) if facts.left_out else "",
+        _section("Cost", _cost(facts)),
+        f"---\n{_NOTICE}",
+    ]
+    return _join(sections)
+
+
+def findings_list(findings: Sequence[Finding]) -> str:
+    """Return findings as a Markdown list, the ones that refuse first."""
+    ordered = sorted(findings, key=lambda finding: (finding.severity != "critical", finding.rule))
+    return "\n".join(
+        f"- **{finding.rule}** ({finding.severity}) {_code(f'{finding.path}:{finding.line}')}: "
+        f"{inert(one_line(finding.what, 300))}. {inert(one_line(finding.why, 300))}"
+        for finding in ordered[:50]
+    )
+
+
+def run_table(runs: Sequence[TestRun]) -> str:
+    """Return test runs as a Markdown table; only what the harness itself ran may be given here."""
+    rows = ["| run | command | result | counts | seconds | tree |", "|---|---|---|---|---|---|"]
+    rows += [
+        f"| {run.name} | {_code(one_line(run.command, 120))} | {_result(run)} | {_counts(run)} "
+        f"| {run.seconds:.1f} | {_code(run.tree[:12])} |"
+        for run in runs
+    ]
+    return "\n".join(rows)
+
+
+def _tested(verdict: Verdict) -> str:
+    lines = [f"**{inert(one_line(verdict.summary, 400))}**", "", run_table(verdict.runs)]
+    if verdict.turned_green:
+        lines += ["", "Red before, green after:", _code_list(verdict.turned_green)]
+    failing_before = sorted({i for run in verdict.runs if run.name == "fixed" for i in run.failed_ids})
+    if failing_before:
+        lines += [
+            "",
+            "Failing before this change and after it (not touched by it):",
+            _code_list(failing_before),
+        ]
+    lines += [
+        "",
+        f"Run by the harness on the tree {_code(verdict.tree)}, which is exactly the tree of this branch's "
+        f"commit. Isolation: {inert(verdict.isolation)}.",
+    ]
+    return "\n".join(lines)
+
+
+def _claimed(claim: Claim) -> str:
+    commands = _code_list(claim.test_commands) if claim.test_commands else "It named no test command."
+    doubt = claim.not_verified.strip()
+    return commands + (f"\n\nNot verified, in its words:\n{quoted(clip(doubt, 1500))}" if doubt else "")
+
+
+def _suspects(suspects: Sequence[Suspect]) -> str:
+    return "\n".join(
+        f"- {_code(suspect.path + (f':{suspect.first_line}' if suspect.first_line else ''))} "
+        f"{inert(one_line(suspect.symbol, 80))}".rstrip()
+        for suspect in suspects[:5]
+    )
+
+
+def _cost(facts: PullFacts) -> str:
+    return (
+        f"{show_money(facts.cost)}, {facts.steps} model calls with {_code(one_line(facts.model, 80))}, "
+        f"attempt {facts.attempt_number}."
+    )
+
+
+def _result(run: TestRun) -> str:
+    mark = {RunStatus.PASSED: "green", RunStatus.FAILED: "red"}.get(run.status, str(run.status))
+    return f"{mark}, exit {run.exit_code}"
+
+
+def _counts(run: TestRun) -> str:
+    pairs = ((run.passed, "passed"), (run.failed, "failed"), (run.skipped, "skipped"))
+    return ", ".join(f"{count} {word}" for count, word in pairs if count) or "–"
+
+
+# -- comments ---------------------------------------------------------------------------------------
+
+
+def started_comment(task: Task, attempt_number: int, max_attempts: int, cap: Money) -> str:
+    """Say that work has begun, and what it may cost."""
+    return (
+        f"**Working on it** (attempt {attempt_number} of {max_attempts}, at most {show_money(cap)}). "
+        f"To stop me, take the `{task.category}` label off or write `{COMMAND_PREFIX} cancel`."
+    )
+
+
+def queued_comment(why: str) -> str:
+    """Say that the task waits, and for what."""
+    return f"**Waiting.** {inert(one_line(why, 400))}"
+
+
+def review_comment(pull_number: int, url: str, verdict: Verdict, cost: Money) -> str:
+    """Say that a draft pull request is up, and what backs it."""
+    greens = len(verdict.turned_green)
+    evidence = (
+        f"{greens} test{'s' if greens != 1 else ''} red before and green after" if greens else "suite green"
+    )
+    return (
+        f"**Draft pull request [#{pull_number}]({url}) is ready for review.** {evidence}, run by "
+        f"the harness on the pushed tree; {show_money(cost)} spent. Next: a maintainer reviews it. "
+        f"`{COMMAND_PREFIX} retry` asks for another attempt."
+    )
+
+
+def ended_comment(headline: str, detail: str, next_step: str, cost: Money) -> str:
+    """Say what happened, why it stopped, and what a person can do. `detail` is ready Markdown."""
+    return _join(
+        [f"**{headline}**", detail, f"Next: {next_step}", f"Spent on this issue: {show_money(cost)}."]
+    )
+
+
+def restated_detail(restatement: Restatement) -> str:
+    """Return the restatement and its questions as Markdown, all inert."""
+    lines = [
+        f"- Expected: {inert(one_line(restatement.expected, 600))}",
+        f"- Actual: {inert(one_line(restatement.actual, 600))}",
+    ]
+    if restatement.questions:
+        lines += ["", "Before any work, I need to know:"]
+        lines += [f"{n}. {inert(one_line(text, 400))}" for n, text in enumerate(restatement.questions, 1)]
+    return "As I understand the issue:\n\n" + "\n".join(lines)
+
+
+def verdict_detail(verdict: Verdict) -> str:
+    """Return what the harness saw of a change that it did not accept."""
+    parts = [inert(one_line(verdict.summary, 600))]
+    if verdict.findings:
+        parts.append(findings_list(verdict.findings))
+    if verdict.runs:
+        parts.append(run_table(verdict.runs))
+    broken = next(
+        (run for run in reversed(verdict.runs) if run.status is not RunStatus.PASSED and run.tail), None
+    )
+    if broken is not None and not verdict.findings:
+        parts.append(output_block(f"Output of the run “{broken.name}”", broken.tail))
+    return "\n\n".join(parts)
+
+
+def output_block(title: str, output: str) -> str:
+    """Return command output in a folded block that it cannot break out of."""
+    return f"<details><summary>{inert(title)}</summary>\n\n{fence(clip(plain(output), 6000))}\n\n</details>"
+
+
+def _section(title: str, body: str) -> str:
+    return f"### {title}\n\n{body}"
+
+
+def _join(sections: Sequence[str]) -> str:
+    text = "\n\n".join(section for section in sections if section)
+    return text if len(text) <= BODY_LIMIT else text[:BODY_LIMIT].rsplit("\n\n", 1)[0] + "\n\n[… cut …]"
+
+
+def _code(text: str) -> str:
+    """Return an inline code span that its content cannot end, and that cannot break a table row."""
+    safe = one_line(plain(text), 300).replace("`", "'").replace("|", "\\|")
+    return f"`{safe}`" if safe else "–"
+
+
+def _code_list(items: Sequence[str]) -> str:
+    shown = [f"- {_code(item)}" for item in items[:20]]
+    return "\n".join([*shown, f"- … and {len(items) - 20} more"] if len(items) > 20 else shown)
+
+
+def _without_directives(text: str) -> str:
+    """Return commit text without what forges and CI systems would obey: `[skip ci]` and its like."""
+    return text.replace("[", "(").replace("]", ")")
