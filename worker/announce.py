@@ -1,0 +1,124 @@
+"""What the worker says at each turn of a task, as pure text: what happened, and who does what next."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from domain.budget import next_utc_day
+from domain.model import Money, Outcome, Reason
+from domain.text import clip, inert
+from harness import report
+from harness.attempt import AttemptResult
+
+_COMMAND = "`/fixwright resume`"
+
+ENDINGS: dict[Reason, tuple[str, str]] = {
+    Reason.NEEDS_INFORMATION: (
+        "I stopped before doing anything: the issue can be read in more than one way.",
+        f"answer in a comment or edit the issue; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.ENVIRONMENT: (
+        "I could not work on this here.",
+        f"mend what is named above; then a maintainer writes {_COMMAND}. It is not the issue's fault.",
+    ),
+    Reason.CONFIG: (
+        "The repository's `.fixwright.yml` has a problem.",
+        f"correct the file on the default branch; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.SANDBOX: (
+        "The sandbox is not working on the service's machine, so nothing was run.",
+        f"the operator mends it (see the service's log); then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.UNPRICED: (
+        "No price is known for the configured model, so no call was made.",
+        f"the operator sets the price; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.TASK_LIMIT: (
+        "I stopped at a limit before the work was finished.",
+        f"a maintainer writes {_COMMAND} to go on from what is there, or takes over the branch.",
+    ),
+    Reason.NO_CHANGE: (
+        "I found nothing to change.",
+        f"if the issue persists, add how to reproduce it; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.REPEATED_DIFF: (
+        "I came to the same change as an earlier attempt, so I stopped.",
+        f"add what that change gets wrong; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.ATTEMPTS_EXHAUSTED: (
+        "I made changes, but none of them could be verified. No pull request was opened.",
+        f"look at the runs above; {_COMMAND} starts another attempt from here.",
+    ),
+    Reason.GUARD: (
+        "I refused the change that the agent proposed. No pull request was opened.",
+        f"a person looks at the finding; {_COMMAND} starts another attempt from a clean tree.",
+    ),
+    Reason.PROTECTED_PATH: (
+        "I refused the change that the agent proposed: it breaks a rule that stands before any commit.",
+        f"a person makes that part of the change, or {_COMMAND} starts another attempt from a clean tree.",
+    ),
+    Reason.BRANCH_MOVED: (
+        "Somebody pushed to the branch while I was working, so I pushed nothing.",
+        f"{_COMMAND} starts from what is on the branch now.",
+    ),
+    Reason.CRASH_LOOP: (
+        "The work on this issue stopped the service several times, so I set it aside.",
+        f"the operator looks at the service's log; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.INTERNAL_ERROR: (
+        "Something went wrong inside the service.",
+        f"the operator looks at the service's log; then a maintainer writes {_COMMAND}.",
+    ),
+    Reason.NOT_PERMITTED: (
+        "This label was put on by somebody without write access, so nothing was started.",
+        "a maintainer takes the label off and puts it on again, or writes `/fixwright run`.",
+    ),
+    Reason.WITHDRAWN: ("Stopped, as asked.", "put the label on again to start anew."),
+}
+"""What happened and who does what next, for each reason. Every reason that ends a run must be here."""
+
+
+def ending(reason: Reason, detail: str, cost: Money) -> str:
+    """Return the comment for a task that a person has to look at. `detail` is ready Markdown."""
+    headline, next_step = ENDINGS[reason]
+    return report.ended_comment(headline, detail, next_step, cost)
+
+
+def waiting(result: AttemptResult, now: datetime) -> str:
+    """Return the status of a task that goes on by itself, and why it waits."""
+    if result.outcome is Outcome.DAILY_LIMIT:
+        until = next_utc_day(now)
+        why = f"The daily budget of this repository is used up; I go on after {until:%Y-%m-%d %H:%M} UTC."
+    elif result.outcome is Outcome.INTERRUPTED:
+        why = "The service is restarting; the work goes on from its last step."
+    else:
+        why = f"A temporary problem; I will try again by myself. {result.detail}"
+    return report.queued_comment(why)
+
+
+def trying_again(attempts: int, result: AttemptResult) -> str:
+    """Return the status after an attempt that was not accepted."""
+    return f"**Attempt {attempts} was not accepted; trying again.**\n\n{what_was_seen(result)}"
+
+
+def what_was_seen(result: AttemptResult, branch: str = "") -> str:
+    """Return what an attempt came to, as Markdown: the questions, the verdict, or the plain reason."""
+    parts = []
+    if result.restatement is not None and result.reason is Reason.NEEDS_INFORMATION:
+        parts.append(report.restated_detail(result.restatement))
+    elif result.verdict is not None:
+        parts.append(report.verdict_detail(result.verdict))
+    elif result.detail:
+        parts.append(inert(clip(result.detail, 4000)))
+    if branch:
+        parts.append(f"Unfinished work is on the branch `{branch}`.")
+    return "\n\n".join(parts)
+
+
+RECOVERED = "**The service stopped in the middle of the work.** It goes on from the last step by itself."
+
+
+def ending_without_cost(reason: Reason) -> str:
+    """Return the comment for a task that ended outside any attempt."""
+    headline, next_step = ENDINGS[reason]
+    return f"**{headline}**\n\nNext: {next_step}"

@@ -1,0 +1,99 @@
+"""The journal of an attempt, kept in the store and in the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+from domain.claim import Claim, Restatement
+from domain.errors import Stopped
+from domain.model import Attempt, Phase, Verdict
+from domain.ports import Clock, Ledger, TaskQueue
+from harness.journal import PhaseNote
+from harness.transcript import Transcript
+from worker.halt import Halt
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class StoreJournal:
+    """Implements the harness' Journal. Phases carry the dollars that were settled while they were open."""
+
+    queue: TaskQueue
+    ledger: Ledger
+    transcript: Transcript
+    clock: Clock
+    attempt: Attempt
+    halt: Halt
+    restatement: Restatement | None = None
+    claim: Claim | None = None
+    steps: list[Mapping[str, object]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.restatement, self.claim = self.queue.report(self.attempt)
+        self.steps = [record for record in self.transcript.read() if "step" in record]
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[PhaseNote]:
+        """Time a stretch; it is written down however it ends."""
+        if self.halt.outcome is not None:
+            raise Stopped("asked to stop")
+        note = PhaseNote()
+        started_at, began = self.clock.now(), self.clock.monotonic()
+        before = self.ledger.spent_on_attempt(self.attempt.id)
+        log.info("phase begins", attempt=self.attempt.id, phase=name)
+        try:
+            yield note
+        finally:
+            phase = Phase(
+                name=name,
+                started_at=started_at,
+                seconds=self.clock.monotonic() - began,
+                cost=self.ledger.spent_on_attempt(self.attempt.id) - before,
+                note=note.text,
+            )
+            self.queue.add_phase(self.attempt, phase)
+            log.info("phase ends", attempt=self.attempt.id, phase=name, seconds=round(phase.seconds, 2))
+
+    def based_on(self, base_sha: str) -> None:
+        """Remember the starting commit."""
+        self.attempt = self.queue.note_progress(self.attempt, base_sha=base_sha)
+
+    def restated(self, restatement: Restatement) -> None:
+        """Store the restatement."""
+        self.restatement = restatement
+        self.queue.save_report(self.attempt, restatement=restatement, claim=None)
+        self.transcript.append({"restatement": restatement.model_dump()})
+
+    def stepped(self, step: int, record: Mapping[str, object]) -> None:
+        """Append the step to the transcript; only then does it count."""
+        entry = {**record, "step": step, "at": self.clock.now().isoformat()}
+        self.transcript.append(entry)
+        self.steps.append(entry)
+        self.attempt = self.queue.note_progress(self.attempt, steps=step)
+
+    def claimed(self, claim: Claim) -> None:
+        """Store the agent's report."""
+        self.claim = claim
+        self.queue.save_report(self.attempt, restatement=self.restatement, claim=claim)
+        self.transcript.append({"claim": claim.model_dump()})
+
+    def judged(self, verdict: Verdict) -> None:
+        """Store the verdict."""
+        self.queue.save_verdict(self.attempt, verdict)
+
+    def should_stop(self) -> bool:
+        """Tell whether a stop was asked for."""
+        return self.halt.outcome is not None
+
+    def past_steps(self) -> tuple[Mapping[str, object], ...]:
+        """Return the steps so far, those of an earlier life included."""
+        return tuple(self.steps)
+
+    def past_claim(self) -> Claim | None:
+        """Return the report that is already there, if any."""
+        return self.claim

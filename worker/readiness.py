@@ -1,0 +1,84 @@
+"""What is looked up afresh before an attempt: is the task still wanted, by whom, and what has been said."""
+
+from __future__ import annotations
+
+from domain.errors import NotFound
+from domain.model import Attempt, Issue, Reason, Task
+from domain.policy import may_trigger
+from domain.ports import Forge, TaskQueue
+from domain.text import clip
+from harness.handoff import PastAttempt
+
+MAX_INSTRUCTIONS = 10
+"""How many of the maintainers' newest comments the agent gets to read."""
+
+MAX_LOOKUPS = 20
+"""How many different authors are looked up for that."""
+
+
+def why_not(task: Task, forge: Forge) -> tuple[Reason, str] | None:
+    """Return why a task must not run now, or None. Raises ForgeError when that cannot be told."""
+    try:
+        issue = forge.issue(task.issue)
+    except NotFound as error:
+        return Reason.WITHDRAWN, f"The issue cannot be found any more: {error}"
+    problem = _not_workable(issue)
+    if problem:
+        return Reason.WITHDRAWN, problem
+    permission = forge.permission_of(task.issue.repository_id, task.requested_by)
+    if may_trigger(permission, task.requested_by):
+        return None
+    return Reason.NOT_PERMITTED, f"`{task.requested_by.login}` has {permission} access to this repository."
+
+
+def _not_workable(issue: Issue) -> str:
+    if not issue.is_open:
+        return "The issue is closed."
+    if issue.is_pull:
+        return "This is a pull request; I work on issues only."
+    return "The issue is locked." if issue.locked else ""
+
+
+def live_branch(task: Task, forge: Forge) -> str:
+    """Return the task's branch while its pull request, if any, is open; rejected work is not built on."""
+    if not task.wip_branch:
+        return ""
+    pull = forge.find_pull(task.issue.repository_id, task.wip_branch)
+    return task.wip_branch if pull is None or pull.is_open else ""
+
+
+def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
+    """Return what maintainers wrote on the issue, newest last; nobody else's words are instructions."""
+    is_writer: dict[str, bool] = {forge.identity.id: False}
+    chosen: list[str] = []
+    for comment in reversed(forge.comments(task.issue)):
+        author = comment.author
+        if author.id not in is_writer:
+            if len(is_writer) > MAX_LOOKUPS:
+                break
+            permission = forge.permission_of(task.issue.repository_id, author)
+            is_writer[author.id] = may_trigger(permission, author)
+        if is_writer[author.id] and comment.body.strip():
+            chosen.append(clip(comment.body, 4000))
+        if len(chosen) == MAX_INSTRUCTIONS:
+            break
+    return tuple(reversed(chosen))
+
+
+def past_attempts(queue: TaskQueue, current: Attempt) -> tuple[PastAttempt, ...]:
+    """Return the task's closed attempts, oldest first."""
+    past = []
+    for attempt in queue.attempts(current.task_id):
+        if attempt.id == current.id or attempt.outcome is None:
+            continue
+        verdict = queue.verdict(attempt)
+        past.append(
+            PastAttempt(
+                number=attempt.number,
+                outcome=attempt.outcome,
+                claim=queue.report(attempt)[1],
+                verdict=verdict,
+                tree=verdict.tree if verdict else "",
+            )
+        )
+    return tuple(past)

@@ -1,0 +1,187 @@
+"""One claimed task, from the claim to its settlement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import structlog
+from harness.meter import AttemptMeter
+
+from domain.budget import Caps
+from domain.errors import (
+    BranchMoved,
+    ForgeError,
+    ForgeUnavailable,
+    GitError,
+    SandboxError,
+    StaleWrite,
+    Unpriced,
+)
+from domain.model import Attempt, CloneAccess, Outcome, PublicationKind, Reason, Repository, Task
+from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue
+from domain.text import Redactor
+from harness import report
+from harness.attempt import AttemptResult, AttemptRun, Bench, Order
+from harness.interruption import InterruptibleSandbox
+from harness.publish import Publisher
+from harness.transcript import Transcript
+from worker import readiness
+from worker.halt import Halt
+from worker.journal import StoreJournal
+from worker.settle import Settler
+from worker.signals import SignalDesk
+from worker.supervisor import Supervisor
+from worker.voice import Voice
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shop:
+    """What the worker works with; made once by the wiring."""
+
+    queue: TaskQueue
+    ledger: Ledger
+    forges: Mapping[str, Forge]
+    bench: Bench
+    clock: Clock
+    desk: SignalDesk
+    caps: Caps
+    model: str
+    price_of: PriceList
+    transcripts: Path
+    redact: Redactor
+    lease_seconds: float
+
+
+class TaskWork:
+    """Works on one claimed task. `halt` is how a shutdown or a cancel reaches it."""
+
+    def __init__(self, shop: Shop, task: Task, halt: Halt) -> None:
+        self._shop = shop
+        self._task = task
+        self._halt = halt
+        self._forge = shop.forges[task.issue.forge]
+        self._attempt: Attempt | None = None
+        self._settler = Settler(
+            queue=shop.queue,
+            ledger=shop.ledger,
+            forge=self._forge,
+            voice=Voice(self._forge, shop.redact),
+            clock=shop.clock,
+            max_attempts=shop.caps.max_attempts,
+            model=shop.model,
+        )
+
+    def run(self) -> None:
+        """Do the work. A task that somebody else moved meanwhile is left to them."""
+        try:
+            with Supervisor(
+                self._task,
+                queue=self._shop.queue,
+                desk=self._shop.desk,
+                halt=self._halt,
+                lease_seconds=self._shop.lease_seconds,
+            ):
+                result = self._result()
+                if result is not None:
+                    self._settler.settle(self._task, self._attempt, result)
+        except StaleWrite:
+            self._settler.stood_down(self._task)
+
+    def _result(self) -> AttemptResult | None:
+        """Return what the task came to; errors of forge, git and sandbox around the attempt included."""
+        try:
+            return self._work()
+        except ForgeUnavailable as error:
+            return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(error))
+        except Unpriced as error:
+            return _declined(Reason.UNPRICED, error)
+        except SandboxError as error:
+            return _declined(Reason.SANDBOX, error)
+        except BranchMoved as error:
+            return _declined(Reason.BRANCH_MOVED, error)
+        except (ForgeError, GitError) as error:
+            return _declined(Reason.ENVIRONMENT, error)
+
+    def _work(self) -> AttemptResult | None:
+        task, shop = self._task, self._shop
+        refusal = readiness.why_not(task, self._forge)
+        if refusal is not None:
+            self._settler.withdraw(task, *refusal)
+            return None
+        repository = self._forge.repository(task.issue.repository_id)
+        access = self._forge.clone_access(repository.id)
+        mirror = shop.bench.workspaces.mirror_for(repository)
+        self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access)
+        price = shop.price_of(shop.model)
+        self._attempt = shop.queue.begin_attempt(task)
+        if self._went_on_publishing():
+            return None
+        self._settler.voice.status(task, self._started(self._attempt))
+        meter = AttemptMeter(
+            ledger=shop.ledger,
+            task=task,
+            attempt=self._attempt,
+            caps=shop.caps,
+            price=price,
+            model=shop.model,
+        )
+        return self._attempt_run(repository, access, meter)
+
+    def _attempt_run(self, repository: Repository, access: CloneAccess, meter: AttemptMeter) -> AttemptResult:
+        task, shop, attempt = self._task, self._shop, self._opened()
+        order = Order(
+            task=task,
+            attempt=attempt,
+            repository=repository,
+            access=access,
+            start_branch=readiness.live_branch(task, self._forge),
+            past=readiness.past_attempts(shop.queue, attempt),
+            instructions=readiness.instructions(task, self._forge),
+        )
+        journal = StoreJournal(
+            queue=shop.queue,
+            ledger=shop.ledger,
+            transcript=Transcript(shop.transcripts / f"attempt-{attempt.id}.jsonl", shop.redact),
+            clock=shop.clock,
+            attempt=attempt,
+            halt=self._halt,
+        )
+        sandbox = InterruptibleSandbox(shop.bench.sandbox)
+        self._halt.on_ask(sandbox.interrupt)
+        result = AttemptRun(replace(shop.bench, sandbox=sandbox), order, meter, journal).run()
+        if self._halt.outcome is Outcome.CANCELLED:
+            raise StaleWrite("cancelled while running")
+        return result
+
+    def _went_on_publishing(self) -> bool:
+        """Carry a publication on that a crash interrupted, before anything is paid for again."""
+        attempt, publisher = self._opened(), self._settler.publisher
+        if publisher is None:
+            return False
+        for publication in self._shop.queue.publications(self._task.id):
+            if publication.attempt_id != attempt.id:
+                continue
+            done = publication if publication.done_at else publisher.finish(self._task, publication)
+            if done.kind is PublicationKind.PULL:
+                self._settler.finish(self._task, attempt, done)
+                return True
+        return False
+
+    def _opened(self) -> Attempt:
+        if self._attempt is None:
+            raise StaleWrite("no attempt was begun")
+        return self._attempt
+
+    def _started(self, attempt: Attempt) -> str:
+        caps = self._shop.caps
+        return report.started_comment(
+            self._task, attempt.number, caps.max_attempts, caps.max_cost_per_task_usd
+        )
+
+
+def _declined(reason: Reason, error: Exception) -> AttemptResult:
+    return AttemptResult(outcome=Outcome.DECLINED, reason=reason, detail=str(error))
