@@ -65,13 +65,13 @@ class BellListener:
             ) from None
         self._inode = path.lstat().st_ino
 
-    def wait(self, timeout_seconds: float) -> bool:
-        """Wait for a wake-up, or for the time to pass; tell whether there was one.
+    def wait(self, timeout: float) -> bool:
+        """Wait for a wake-up, or for `timeout` seconds; tell whether there was one.
 
         All wake-ups that have come by then count as one. A signal handler that should end the wait early
         rings the bell itself.
         """
-        ready, _, _ = select.select([self._socket], [], [], max(0.0, timeout_seconds))
+        ready, _, _ = select.select([self._socket], [], [], max(0.0, timeout))
         return bool(ready) and self._drain()
 
     def close(self) -> None:

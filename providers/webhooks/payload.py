@@ -156,9 +156,9 @@ def _object(payload: Json, key: str) -> Json:
     return value
 
 
-def _whole(value: object, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _LARGEST:
-        raise ValueError(f"`{what}` is not a whole number within 1 and 2^63-1")
+def _whole(value: object, what: str, smallest: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= _LARGEST:
+        raise ValueError(f"`{what}` is not a whole number from {smallest} to 2^63-1")
     return value
 
 
@@ -200,7 +200,7 @@ def _sender(payload: Json) -> Actor:
     if not isinstance(sender, dict):
         return GHOST
     return Actor(
-        id=str(_whole(sender.get("id"), "sender.id")),
+        id=str(_whole(sender.get("id"), "sender.id", smallest=0)),
         login=_text(sender.get("login")),
         is_bot=sender.get("type") == "Bot",
     )
