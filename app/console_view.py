@@ -13,11 +13,14 @@ from domain.claim import Claim, Restatement
 from domain.model import Attempt, Phase, Publication, Task, Verdict
 from domain.ports import Clock, Ledger, TaskQueue
 from domain.states import State
+from store.history import DeliveryRecord, History, TaskEvent
 
 MOST_SHOWN = 50
 """Tasks in one list of the overview; the rest is counted."""
 
 ENDED_SHOWN = 10
+
+DELIVERIES_SHOWN = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +29,7 @@ class Reading:
 
     queue: TaskQueue
     ledger: Ledger
+    history: History
     clock: Clock
     daily_cap: Decimal
 
@@ -74,6 +78,7 @@ class Overview:
     in_review: TaskList
     ended: TaskList
     spend: tuple[DailySpend, ...]
+    deliveries: tuple[DeliveryRecord, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,8 @@ class TaskView:
     line: TaskLine
     attempts: tuple[AttemptView, ...]
     publications: tuple[Publication, ...]
+    history: tuple[TaskEvent, ...]
+    deliveries: tuple[DeliveryRecord, ...]
 
 
 def read_overview(reading: Reading) -> Overview:
@@ -113,6 +120,7 @@ def read_overview(reading: Reading) -> Overview:
         in_review=listed(State.IN_REVIEW, State.WATCHING),
         ended=listed(State.DONE, State.CANCELLED, limit=ENDED_SHOWN),
         spend=_spend(reading, tasks, day),
+        deliveries=tuple(reading.history.deliveries(DELIVERIES_SHOWN)),
     )
 
 
@@ -128,6 +136,8 @@ def read_task(reading: Reading, task_id: int) -> TaskView:
             for attempt in queue.attempts(task_id)
         ),
         publications=tuple(queue.publications(task_id)),
+        history=tuple(reading.history.task_events(task_id)),
+        deliveries=tuple(reading.history.deliveries(DELIVERIES_SHOWN, task_id=task_id)),
     )
 
 

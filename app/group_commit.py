@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 
 import structlog
 
+from domain.errors import StoreUnavailable
 from domain.events import Event
 from domain.ports import Admission, Admitted, Delivery, Inbox
 
@@ -129,6 +130,9 @@ class DeliveryWriter:
         deliveries = [item.delivery for item in batch]
         try:
             return [*self._inbox.accept(deliveries, self._admit)]
+        except StoreUnavailable as error:
+            log.error("database unavailable", deliveries=len(batch), error=str(error))
+            return [NotStored("the database does not take deliveries now")] * len(batch)
         except Exception:
             log.exception("batch not stored", deliveries=len(batch))
         return self._accept_singly(deliveries)

@@ -14,11 +14,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from app.clock import SystemClock
+from app.console_view import Reading
 from app.group_commit import DeliveryWriter
 from app.http_limits import PunctualHttp
 from app.intake import Door
 from app.log import configure_logging
-from app.pages import Reading, console_router
+from app.pages import console_router
 from app.request_body import BodyReader
 from app.settings import WebSettings, load_web_settings
 from app.wake import Bell
@@ -28,6 +29,7 @@ from domain.policy import admit
 from domain.ports import WebhookDialect
 from domain.text import Redactor
 from store.database import Database
+from store.history import History
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.tasks import SqliteTaskQueue
@@ -38,6 +40,9 @@ PROVIDER_GROUP = "fixwright.providers"
 
 MOST_CONNECTIONS = 256
 """At once. More are told 503; forges and one operator need a handful."""
+
+STORE_PATIENCE_SECONDS = 3.0
+"""For another process' write, so that a sender hears within its forge's ten seconds."""
 
 GRACE_SECONDS = 3
 """After SIGTERM, for answers that are under way. A supervisor kills after 5."""
@@ -84,6 +89,7 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
     reading = Reading(
         queue=SqliteTaskQueue(database, clock),
         ledger=SqliteLedger(database, clock),
+        history=History(database),
         clock=clock,
         daily_cap=settings.max_daily_cost_usd,
     )
@@ -117,7 +123,7 @@ def _open_database(settings: WebSettings) -> Database:
             f"FIXWRIGHT_DATA_DIR: {settings.data_dir} cannot be made ({error.strerror}); "
             "for example FIXWRIGHT_DATA_DIR=./data"
         ) from None
-    database = Database(settings.database_path)
+    database = Database(settings.database_path, patience_seconds=STORE_PATIENCE_SECONDS)
     database.migrate()
     return database
 
