@@ -45,7 +45,7 @@ STORE_PATIENCE_SECONDS = 3.0
 """For another process' write, so that a sender hears within its forge's ten seconds."""
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread keeps the interpreter. At the default 5 ms the event loop waits for the writer too long."""
+"""How long a thread keeps the interpreter: at the default, 5 ms, the event loop waits too long for the writer."""
 
 GRACE_SECONDS = 3
 """After SIGTERM, for answers that are under way. A supervisor kills after 5."""
