@@ -9,6 +9,16 @@ import sys
 from types import FrameType
 
 import structlog
+from harness.agent.process import ChildAgent
+from harness.agent.settings import AgentSettings, ModelSettings
+from harness.localize import BaselineLocalizer
+from harness.prices import price_of
+from harness.sandbox import BubblewrapSandbox
+from harness.toolbox import TOOLBOX
+from harness.workspace import Workspace, Workspaces
+from store.database import Database
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
 
 from app.clock import SystemClock
 from app.forges import open_forges
@@ -18,17 +28,7 @@ from app.wake import Bell, BellListener
 from domain.model import Price
 from domain.ports import SandboxPolicy
 from domain.text import Redactor
-from harness.agent.process import ChildAgent
-from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
-from harness.localize import BaselineLocalizer
-from harness.prices import price_of
-from harness.sandbox import BubblewrapSandbox
-from harness.toolbox import TOOLBOX
-from harness.workspace import Workspace, Workspaces
-from store.database import Database
-from store.ledger import SqliteLedger
-from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
 from worker.signals import SignalDesk
 from worker.task_work import Shop

@@ -130,5 +130,3 @@ def scenario_named(name: str) -> Scenario:
         raise ConfigurationError(
             f"no scenario {name!r}; there are {', '.join(SCENARIOS)}; for example make demo SCENARIO=crash"
         ) from None
-
-
