@@ -1,4 +1,4 @@
-"""Cases: a repository, an issue, and what a scripted model does about it; read from a directory's case.toml."""
+"""Cases: a repository, an issue, and what a scripted model does about it; read from case.toml."""
 
 from __future__ import annotations
 

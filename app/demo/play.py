@@ -24,7 +24,7 @@ KILL_AFTER_STEPS = 3
 
 
 def play(name: str, *, case: str = "", keep: bool = False) -> int:
-    """Play a scenario; return 0 only if it ended as it must, which is mostly a verified draft pull request."""
+    """Play a scenario; return 0 only if it ended as it must: mostly, a verified draft pull request."""
     console = Console(highlight=False)
     if name == "list":
         for scenario in SCENARIOS.values():
@@ -48,9 +48,8 @@ def play(name: str, *, case: str = "", keep: bool = False) -> int:
 
 def _introduce(narrator: Narrator, stage: Stage, file_count: int) -> None:
     narrator.say(f"web process and worker are up under honcho at {stage.service.address}")
-    narrator.say(
-        f"local forge: {stage.repository.full_name}, {file_count} files, one issue by {stage.reporter.login}"
-    )
+    name, reporter = stage.repository.full_name, stage.reporter.login
+    narrator.say(f"local forge: {name}, {file_count} files, one issue by {reporter}")
     model = "the scripted model, over HTTP on loopback" if stage.model else "the model that you configured"
     narrator.say(f"model: {model}")
 
@@ -79,7 +78,7 @@ def _resume(narrator: Narrator, stage: Stage) -> None:
     task = stage.queue.tasks()[0]
     branch = task.wip_branch or "no branch"
     narrator.say(
-        f"the unfinished work is on {branch}; {stage.maintainer.login} writes `/fixwright resume`", "bold"
+        f"unfinished work is on {branch}; {stage.maintainer.login} writes `/fixwright resume`", "bold"
     )
     stage.world.comment(stage.issue, stage.maintainer, "/fixwright resume\nPlease add a test, too.")
     generation = task.generation
@@ -142,7 +141,7 @@ def _success(scenario: Scenario, task: Task, stage: Stage) -> str:
 
 
 def _problems(stage: Stage, scenario: Scenario, task: Task, pulls: list[Pull]) -> list[str]:
-    """Return what is wrong with how it ended; each check looks at the forge or the store, not at the story."""
+    """Return what is wrong with how it ended; each check looks at the forge or the store."""
     problems = _money_problems(stage, task)
     if scenario.blocked_by is not None:
         if task.state is not State.BLOCKED or task.reason is not scenario.blocked_by:

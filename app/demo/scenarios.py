@@ -40,7 +40,7 @@ def plain_script(case: Case) -> Script:
 
 
 def two_attempts(case: Case) -> Script:
-    """Play the case's turns in the first attempt, and its further turns when an earlier attempt is told of."""
+    """Play the case's turns first, and its further turns when an earlier attempt is told of."""
     first = [bash(turn.run.strip(), turn.say) for turn in case.all_turns]
     second = [*(bash(turn.run.strip(), turn.say) for turn in case.more_turns), _report(case)]
     length = max(len(first), len(second))

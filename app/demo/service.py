@@ -1,7 +1,8 @@
-"""Runs the service for the demo as it is deployed: the Procfile under honcho, in a data directory of its own."""
+"""Runs the service for the demo as it is deployed: the Procfile under honcho, on its own data."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -72,10 +73,8 @@ class Service:
             return
         if self._honcho.poll() is None:
             self._honcho.send_signal(signal.SIGTERM)
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._honcho.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
         _kill_group(self._honcho.pid)
         self._honcho.wait()
         self._honcho = None
@@ -85,7 +84,7 @@ class Service:
         return self._honcho is not None and self._honcho.poll() is None
 
     def pid_of(self, command: str) -> int:
-        """Return the process id of `serve` or `work`, found among our own processes. Raises FixwrightError."""
+        """Return the process id of `serve` or `work` among our own processes. Raises FixwrightError."""
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue

@@ -55,7 +55,7 @@ def _index() -> list[str]:
 
 
 def _archived(archive: Path) -> Iterator[tuple[str, tuple[bytes, int]]]:
-    """Yield the files of a .tar.gz or .zip below its top directory; links and oddly named members are left out."""
+    """Yield an archive's files below its top directory; links and oddly named members are left out."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             for name in packed.namelist():

@@ -1,4 +1,4 @@
-"""The read-only tool chain that the sandbox shows to a case's tests: Python with pytest, and what the case needs."""
+"""The read-only tool chain that the sandbox shows to a case's tests: Python, pytest, requirements."""
 
 from __future__ import annotations
 
