@@ -4,6 +4,7 @@ FixwrightError
 ├── ConfigurationError      a setting or a repository file is wrong; the message names it and a right example
 ├── IllegalTransition       our own code asked for a move that the state table does not have
 ├── StaleWrite              a compare-and-set lost: somebody else moved the task meanwhile
+├── StoreUnavailable        the database cannot be read or written now (locked, disk full); nothing changed
 ├── CapReached              the next model call does not fit a budget (carries which)
 ├── Unpriced                no price is known for the model
 ├── ForgeError              a forge said no
@@ -41,6 +42,10 @@ class IllegalTransition(FixwrightError):
 
 class StaleWrite(FixwrightError):
     """A compare-and-set found another state or generation than expected; nothing was written."""
+
+
+class StoreUnavailable(FixwrightError):
+    """The database is locked for too long, or its disk is full or failing; nothing was written."""
 
 
 class CapReached(FixwrightError):

@@ -218,7 +218,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One run of the agent on a task; `number` counts from 1."""
+    """One run of the agent on a task; `number` counts from 1.
+
+    `generation` is that of the task under which this run was last begun or taken up; it fences its writes.
+    """
 
     id: int
     task_id: int
@@ -229,6 +232,7 @@ class Attempt:
     base_sha: str = ""
     checkpoint_sha: str = ""
     steps: int = 0
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

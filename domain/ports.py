@@ -156,6 +156,7 @@ class Admission(StrEnum):
     SIGNAL = "signal"
     DUPLICATE = "duplicate"
     LIVE_TASK = "live_task"
+    DONE_TASK = "done_task"
     NO_TASK = "no_task"
     NOT_SERVED = "not_served"
     OWN_EVENT = "own_event"
@@ -188,7 +189,8 @@ class Inbox(Protocol):
 
         `admit` is `domain.policy.admit`, bound: QUEUED means that a task is wanted, SIGNAL that an existing
         task must hear of it; the store turns these into LIVE_TASK or NO_TASK where the rows say so. An
-        IssueLabelled for an issue whose task is CANCELLED becomes a signal.
+        IssueLabelled for an issue whose task is CANCELLED becomes a signal; for one whose task is DONE the
+        answer is DONE_TASK, and nothing follows.
         A delivery id or a body hash seen before is DUPLICATE and changes nothing.
         """
 

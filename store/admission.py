@@ -1,0 +1,263 @@
+"""What follows from a batch of deliveries, inside the inbox's transaction: duplicates, tasks, signals."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
+from domain.model import Category, IssueRef
+from domain.ports import Admission, Admitted, Delivery
+from domain.states import FIRST_STATE, State, Trigger
+from store.documents import event_text
+from store.rows import storable, time_text
+
+_DUPLICATES = """
+    SELECT item.key AS position, task_id
+    FROM json_each(:keys) AS item CROSS JOIN deliveries
+    WHERE provider = json_extract(item.value, '$[0]') AND delivery_id = json_extract(item.value, '$[1]')
+    UNION ALL
+    SELECT item.key, task_id
+    FROM json_each(:keys) AS item CROSS JOIN deliveries
+    WHERE provider = json_extract(item.value, '$[0]') AND body_sha256 = json_extract(item.value, '$[2]')
+"""
+
+_TASKS_OF_ISSUES = """
+    SELECT forge, repository_id, issue_number, tasks.id, state
+    FROM json_each(?) AS item CROSS JOIN tasks
+    WHERE forge = json_extract(item.value, '$[0]') AND repository_id = json_extract(item.value, '$[1]')
+        AND issue_number = json_extract(item.value, '$[2]')
+"""
+
+_TASK_OF_BRANCH = """
+    SELECT id FROM tasks WHERE forge = :forge AND repository_id = :repository_id AND wip_branch = :branch
+    UNION ALL
+    SELECT tasks.id FROM publications JOIN tasks ON tasks.id = task_id
+    WHERE branch = :branch AND forge = :forge AND repository_id = :repository_id
+    LIMIT 1
+"""
+
+_TASK_OF_PULL = """
+    SELECT tasks.id FROM publications JOIN tasks ON tasks.id = task_id
+    WHERE pull_number = ? AND forge = ? AND repository_id = ?
+    ORDER BY publications.id DESC
+    LIMIT 1
+"""
+
+_INSERT_TASK = f"""
+    INSERT INTO tasks (
+        id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
+        requester_is_bot, state, created_at, updated_at, title, body
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '{FIRST_STATE}', ?, ?, ?, ?)
+"""
+
+_INSERT_TASK_EVENT = f"""
+    INSERT INTO task_events (task_id, at, trigger, from_state, to_state, generation, reason, detail)
+    VALUES (?, ?, '{Trigger.ADMITTED}', NULL, '{FIRST_STATE}', 0, NULL, '')
+"""
+
+_INSERT_DELIVERY = """
+    INSERT INTO deliveries (
+        id, provider, delivery_id, body_sha256, received_at, kind, repository_id, issue_number, actor, note,
+        admission, task_id, body
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+_INSERT_SIGNAL = "INSERT INTO signals (delivery, task_id, kind, event) VALUES (?, ?, ?, ?)"
+
+Value = str | int | bytes | None
+
+
+class Batch:
+    """Decides deliveries one after another against the rows, and then writes all that follows at once.
+
+    Looks up what the whole batch needs with two statements, so that a row costs no round trip of its own.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        deliveries: Sequence[Delivery],
+        categories: Mapping[str, Category],
+    ) -> None:
+        """Take a connection inside a write transaction."""
+        self._connection = connection
+        self._categories = categories
+        self._duplicates = _find_duplicates(connection, deliveries)
+        self._tasks = _find_tasks(connection, deliveries)
+        self._next_delivery, self._next_task = _next_ids(connection)
+        self._seen: dict[tuple[str, str, str], int | None] = {}
+        self._new_tasks: list[tuple[Value, ...]] = []
+        self._new_task_events: list[tuple[Value, ...]] = []
+        self._new_deliveries: list[tuple[Value, ...]] = []
+        self._new_signals: list[tuple[Value, ...]] = []
+
+    def take(self, position: int, delivery: Delivery, wish: Admission, body: bytes) -> Admitted:
+        """Decide one delivery. `wish` is the policy's answer, `body` the compressed body."""
+        keys = (
+            (delivery.provider, "delivery", delivery.delivery_id),
+            (delivery.provider, "body", delivery.body_sha256),
+        )
+        if position in self._duplicates:
+            return Admitted(admission=Admission.DUPLICATE, task_id=self._duplicates[position])
+        for key in keys:
+            if key in self._seen:
+                return Admitted(admission=Admission.DUPLICATE, task_id=self._seen[key])
+        answer = self._decide(delivery, wish)
+        self._seen.update(dict.fromkeys(keys, answer.task_id))
+        self._add_delivery(delivery, answer, body)
+        return answer
+
+    def write(self) -> None:
+        """Write everything decided, in the order that the references between the rows ask for."""
+        for statement, rows in (
+            (_INSERT_TASK, self._new_tasks),
+            (_INSERT_TASK_EVENT, self._new_task_events),
+            (_INSERT_DELIVERY, self._new_deliveries),
+            (_INSERT_SIGNAL, self._new_signals),
+        ):
+            if rows:
+                self._connection.executemany(statement, rows)
+
+    def _decide(self, delivery: Delivery, wish: Admission) -> Admitted:
+        event = delivery.event
+        if wish is Admission.QUEUED and isinstance(event, IssueLabelled):
+            return self._want_task(delivery, event)
+        if wish not in {Admission.QUEUED, Admission.SIGNAL}:
+            return Admitted(admission=wish, task_id=None)
+        task_id = self._task_of(event)
+        admission = Admission.NO_TASK if task_id is None else Admission.SIGNAL
+        return Admitted(admission=admission, task_id=task_id)
+
+    def _want_task(self, delivery: Delivery, event: IssueLabelled) -> Admitted:
+        """Give the issue a task, unless it has one: there is one per issue, for good."""
+        known = self._tasks.get(event.issue)
+        if known is not None:
+            task_id, state = known
+            met = {State.CANCELLED: Admission.SIGNAL, State.DONE: Admission.DONE_TASK}
+            return Admitted(admission=met.get(state, Admission.LIVE_TASK), task_id=task_id)
+        category = self._categories.get(event.label.strip().lower())
+        if category is None:
+            return Admitted(admission=Admission.OTHER_LABEL, task_id=None)
+        return Admitted(admission=Admission.QUEUED, task_id=self._add_task(delivery, event, category))
+
+    def _task_of(self, event: Event) -> int | None:
+        """Find whom a signal concerns; a pull request never by its bare number across repositories."""
+        if isinstance(event, Uninteresting):
+            return None
+        if isinstance(event, PullClosed):
+            return self._task_of_branch(event)
+        known = self._tasks.get(event.issue)
+        if known is not None:
+            return known[0]
+        if isinstance(event, CommandGiven):
+            issue = event.issue
+            return self._look_up(_TASK_OF_PULL, (issue.number, issue.forge, issue.repository_id))
+        return None
+
+    def _task_of_branch(self, event: PullClosed) -> int | None:
+        if not event.head_branch:
+            return None
+        values = {
+            "forge": event.issue.forge,
+            "repository_id": event.issue.repository_id,
+            "branch": storable(event.head_branch),
+        }
+        return self._look_up(_TASK_OF_BRANCH, values)
+
+    def _look_up(self, query: str, values: tuple[Value, ...] | dict[str, str]) -> int | None:
+        row = self._connection.execute(query, values).fetchone()
+        return None if row is None else int(row[0])
+
+    def _add_task(self, delivery: Delivery, event: IssueLabelled, category: Category) -> int:
+        task_id = self._next_task
+        self._next_task += 1
+        at = time_text(delivery.received_at)
+        issue, actor = event.issue, event.actor
+        self._tasks[issue] = (task_id, FIRST_STATE)
+        self._new_tasks.append(
+            (
+                task_id,
+                issue.forge,
+                issue.repository_id,
+                issue.number,
+                storable(event.repository_name),
+                category,
+                actor.id,
+                storable(actor.login),
+                actor.is_bot,
+                at,
+                at,
+                storable(event.title),
+                storable(event.body),
+            )
+        )
+        self._new_task_events.append((task_id, at))
+        return task_id
+
+    def _add_delivery(self, delivery: Delivery, answer: Admitted, body: bytes) -> None:
+        row_id = self._next_delivery
+        self._next_delivery += 1
+        event = delivery.event
+        kind = type(event).__name__
+        self._new_deliveries.append(
+            (
+                row_id,
+                delivery.provider,
+                delivery.delivery_id,
+                delivery.body_sha256,
+                time_text(delivery.received_at),
+                kind,
+                *_extract(event),
+                answer.admission,
+                answer.task_id,
+                body,
+            )
+        )
+        if answer.admission is Admission.SIGNAL:
+            self._new_signals.append((row_id, answer.task_id, kind, event_text(event)))
+
+
+def _extract(event: Event) -> tuple[Value, ...]:
+    """Return (repository id, issue number, actor, note) for the list of deliveries."""
+    if isinstance(event, Uninteresting):
+        return None, None, "", storable(event.why)
+    note = ""
+    if isinstance(event, IssueLabelled | IssueUnlabelled):
+        note = storable(event.label)
+    elif isinstance(event, CommandGiven):
+        note = event.verb
+    elif isinstance(event, PullClosed):
+        note = "merged" if event.merged else "closed"
+    return event.issue.repository_id, event.issue.number, storable(event.actor.login), note
+
+
+def _find_duplicates(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[int, int | None]:
+    """Map the positions of deliveries seen before to the earlier task, if any."""
+    keys = json.dumps([(each.provider, each.delivery_id, each.body_sha256) for each in deliveries])
+    rows = connection.execute(_DUPLICATES, {"keys": keys}).fetchall()
+    return {row["position"]: row["task_id"] for row in reversed(rows)}
+
+
+def _find_tasks(
+    connection: sqlite3.Connection, deliveries: Sequence[Delivery]
+) -> dict[IssueRef, tuple[int, State]]:
+    """Map the issues that the deliveries speak of to (task id, state), where there is a task."""
+    issues = {each.event.issue for each in deliveries if not isinstance(each.event, Uninteresting)}
+    keys = json.dumps([(each.forge, each.repository_id, each.number) for each in issues])
+    return {
+        IssueRef(forge=row["forge"], repository_id=row["repository_id"], number=row["issue_number"]): (
+            row["id"],
+            State(row["state"]),
+        )
+        for row in connection.execute(_TASKS_OF_ISSUES, (keys,)).fetchall()
+    }
+
+
+def _next_ids(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return the ids that the next delivery and the next task will have."""
+    row = connection.execute(
+        "SELECT (SELECT coalesce(max(id), 0) FROM deliveries), (SELECT coalesce(max(id), 0) FROM tasks)"
+    ).fetchone()
+    return row[0] + 1, row[1] + 1

@@ -1,0 +1,263 @@
+"""Opens the one SQLite file and hands out its connections: one writer at a time, short reads beside it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+import structlog
+
+from domain.errors import ConfigurationError, StoreUnavailable
+from store.migrate import apply, known_migrations, schema_version
+
+WAL_LIMIT = 32 * 2**20
+"""Bytes. What the write-ahead log is cut back to when it is reset, and above which it is warned of."""
+
+_OLDEST_SQLITE = (3, 37, 0)
+_POLL_MILLISECONDS = 10
+_IDLE_READERS = 8
+_PASSING = {
+    sqlite3.SQLITE_BUSY: "it is locked by another process",
+    sqlite3.SQLITE_LOCKED: "it is locked",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full",
+    sqlite3.SQLITE_READONLY: "it cannot be written",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+}
+
+_log = structlog.get_logger(__name__)
+
+
+class Database:
+    """One SQLite file in WAL mode with synchronous=FULL, or `":memory:"`, for any number of threads.
+
+    Neither `write` nor `read` may be entered again by a thread that is inside one. Rows come as
+    `sqlite3.Row`. A read must fetch all its rows before it leaves.
+    """
+
+    def __init__(self, path: Path | Literal[":memory:"], *, patience_seconds: float = 5.0) -> None:
+        """Open the file, creating it with mode 0600; `migrate` must follow once per process.
+
+        `patience_seconds` bounds how long a write waits for another process.
+
+        Raises:
+            ConfigurationError: the place cannot hold the database; names the path and the cause.
+        """
+        self.path = path
+        self._patience = patience_seconds
+        self._lock = threading.RLock()
+        self._idle: list[sqlite3.Connection] = []
+        self._is_open = True
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise ConfigurationError(
+                f"SQLite {sqlite3.sqlite_version} is too old; {'.'.join(map(str, _OLDEST_SQLITE))} is needed"
+            )
+        try:
+            if isinstance(path, Path):
+                _prepare_file(path)
+            self._writer = self._connect()
+            if isinstance(path, Path):
+                use_write_ahead_log(self._writer, path, patience_seconds)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigurationError(f"database {path}: cannot be opened: {error}") from error
+
+    def migrate(self) -> int:
+        """Bring the schema up to date and return its number. Safe for several processes at once.
+
+        Raises:
+            ConfigurationError: the file is not ours, or is of a newer version.
+            StoreUnavailable: another process holds the database for too long.
+        """
+        migrations = known_migrations()
+        with self.write() as connection:
+            version = schema_version(connection, str(self.path), known=len(migrations))
+            if version < len(migrations):
+                apply(connection, migrations[version:])
+                _log.info("database migrated", path=str(self.path), was=version, now=len(migrations))
+        return len(migrations)
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Give the writer inside BEGIN IMMEDIATE; commits (with fsync) at the end, rolls back on any error.
+
+        Raises:
+            StoreUnavailable: locked for too long, disk full or failing; nothing was written.
+        """
+        with self._lock, self._passing_troubles():
+            self._begin()
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            finally:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection on one snapshot of the data; it cannot write.
+
+        Raises:
+            StoreUnavailable: locked for too long, or the disk is failing.
+        """
+        if not isinstance(self.path, Path):
+            with self._lock:
+                yield self._writer
+            return
+        with self._passing_troubles():
+            connection = self._borrow()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+                self._give_back(connection)
+
+    def checkpoint(self) -> bool:
+        """Copy the write-ahead log into the database and cut it to nothing, if nobody is in the way.
+
+        For idle moments. Returns whether it is empty now.
+        """
+        with self._lock, self._passing_troubles():
+            row = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if self.wal_bytes() > WAL_LIMIT:
+            _log.warning("write-ahead log keeps growing", bytes=self.wal_bytes(), limit=WAL_LIMIT)
+        return int(row[0]) == 0
+
+    def wal_bytes(self) -> int:
+        """Return the size of the write-ahead log in bytes."""
+        if not isinstance(self.path, Path):
+            return 0
+        log = self.path.with_name(self.path.name + "-wal")
+        return log.stat().st_size if log.exists() else 0
+
+    def close(self) -> None:
+        """Close every connection; a second time is a no-op."""
+        with self._lock:
+            self._is_open = False
+            self._writer.close()
+            while self._idle:
+                self._idle.pop().close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        """Wait for the write lock with short polls: SQLite's own back-off sleeps up to 100 ms and starves."""
+        if self._writer.in_transaction:
+            raise RuntimeError("a write transaction is already open in this thread")
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+            else:
+                return
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+            timeout=_POLL_MILLISECONDS / 1000,
+        )
+        connection.row_factory = sqlite3.Row
+        for pragma in (
+            "foreign_keys = ON",
+            "recursive_triggers = ON",
+            "synchronous = FULL",
+            "trusted_schema = OFF",
+            f"journal_size_limit = {WAL_LIMIT}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _borrow(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
+            return connection
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        if self._is_open and len(self._idle) < _IDLE_READERS:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    @contextmanager
+    def _passing_troubles(self) -> Iterator[None]:
+        """Turn what the machine does to us into a deliberate error; faults of our SQL pass through."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            cause = _PASSING.get(_primary_code(error))
+            if cause is None:
+                raise
+            raise StoreUnavailable(f"database {self.path}: {cause} ({error})") from error
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, path: Path, patience_seconds: float) -> None:
+    """Switch to WAL and prove that it is in force.
+
+    Raises:
+        ConfigurationError: the file system cannot do it; SQLite then quietly stays in another mode.
+        sqlite3.OperationalError: locked for too long.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > deadline:
+                raise
+        else:
+            break
+    if mode != "wal":
+        raise ConfigurationError(
+            f"database {path}: write-ahead logging cannot be used here (the journal mode stays {mode!r}); "
+            "put the file on a local disk, not on a network or shared folder"
+        )
+
+
+def _prepare_file(path: Path) -> None:
+    """Check the directory and make the file readable for its owner only."""
+    directory = path.absolute().parent
+    if not directory.is_dir():
+        raise ConfigurationError(f"database {path}: there is no directory {directory}; create it")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise ConfigurationError(f"database {path}: the directory {directory} is not writable for this user")
+    if path.is_dir():
+        raise ConfigurationError(f"database {path}: this is a directory; give the path of a file in it")
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        # Not opened here: closing a second descriptor would drop the locks of this process' connections.
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code; errors that Python's module raises itself have none."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF

@@ -1,0 +1,197 @@
+"""The task queue: claims under a lease, and moves as compare-and-set with a history."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime, timedelta
+
+from domain.errors import IllegalTransition, StaleWrite
+from domain.model import Reason, Task
+from domain.ports import Clock, TaskQueue
+from domain.states import State, Trigger, after
+from store.attempts import AttemptRecords
+from store.database import Database
+from store.publications import PublicationRecords
+from store.rows import moment_of, storable, task_from, time_text
+from store.signals import SignalRecords
+
+_FRESH_STARTS = frozenset({Trigger.RESUMED, Trigger.RELABELLED})
+_KEEPING_REASON = frozenset({State.BLOCKED, State.CANCELLED})
+
+_CLAIM = """
+    UPDATE tasks
+    SET state = 'running', generation = generation + 1, reason = NULL, detail = '', not_before = '',
+        worker_name = :name, worker_life = :life, lease_until = :lease_until, updated_at = :now
+    WHERE id = (
+        SELECT id FROM tasks
+        WHERE state = 'queued' AND not_before <= :now
+        ORDER BY not_before, id
+        LIMIT 1
+    )
+    RETURNING *
+"""
+
+_MOVE = """
+    UPDATE tasks
+    SET state = :to_state, reason = :reason, detail = :detail, not_before = :not_before,
+        attempts = iif(:fresh, 0, attempts),
+        recoveries = iif(:fresh, 0, coalesce(:recoveries, recoveries)),
+        worker_name = NULL, worker_life = NULL, lease_until = NULL, updated_at = :now
+    WHERE id = :id AND state = :from_state AND generation = :generation
+    RETURNING *
+"""
+
+_ORPHANS = """
+    SELECT * FROM tasks
+    WHERE state = 'running' AND (lease_until <= :now OR (worker_name = :name AND worker_life <> :life))
+    ORDER BY id
+"""
+
+
+class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQueue):
+    """`domain.ports.TaskQueue` on a database. Attempts, publications and signals are in their own files.
+
+    A worker's name is "NAME/LIFE": NAME is the same over restarts, LIFE is not. Without a slash there is no
+    life, and only an expired lease makes an orphan.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        """Take a migrated database."""
+        self._database = database
+        self._clock = clock
+
+    def claim(self, worker: str, lease_seconds: float) -> Task | None:
+        """Take the oldest due QUEUED task to RUNNING under a new generation, or return None."""
+        now = self._clock.now()
+        if not self._has_due(now):
+            return None
+        name, _, life = worker.partition("/")
+        values = {
+            "name": name,
+            "life": life,
+            "lease_until": time_text(now + timedelta(seconds=lease_seconds)),
+            "now": time_text(now),
+        }
+        with self._database.write() as connection:
+            row = connection.execute(_CLAIM, values).fetchone()
+            if row is None:
+                return None
+            task = task_from(row)
+            _record(connection, task, Trigger.CLAIMED, State.QUEUED)
+        return task
+
+    def heartbeat(self, task: Task, lease_seconds: float) -> None:
+        """Extend the lease. Raises StaleWrite when the task is no longer ours."""
+        lease_until = time_text(self._clock.now() + timedelta(seconds=lease_seconds))
+        with self._database.write() as connection:
+            changed = connection.execute(
+                "UPDATE tasks SET lease_until = ? WHERE id = ? AND state = 'running' AND generation = ?",
+                (lease_until, task.id, task.generation),
+            ).rowcount
+            if not changed:
+                raise StaleWrite(f"task {task.id} is no longer held under generation {task.generation}")
+
+    def move(
+        self,
+        task: Task,
+        trigger: Trigger,
+        *,
+        reason: Reason | None = None,
+        detail: str = "",
+        not_before: datetime | None = None,
+        recoveries: int | None = None,
+    ) -> Task:
+        """Apply a trigger if state and generation are still those of `task`; clears the lease.
+
+        Reason and detail not given stay as they are on the way to BLOCKED or CANCELLED, and are cleared
+        on every other. RESUMED and RELABELLED also close an attempt that was left open, as INTERRUPTED.
+        `not_before` has a meaning on the way to QUEUED only.
+        """
+        if trigger is Trigger.CLAIMED:
+            raise IllegalTransition("a task is claimed by `claim` only")
+        target = after(task.state, trigger)
+        if reason is None and not detail and target in _KEEPING_REASON:
+            reason, detail = task.reason, task.detail
+        values = {
+            "id": task.id,
+            "from_state": task.state,
+            "to_state": target,
+            "generation": task.generation,
+            "reason": reason,
+            "detail": storable(detail),
+            "not_before": time_text(not_before) if not_before and target is State.QUEUED else "",
+            "fresh": trigger in _FRESH_STARTS,
+            "recoveries": recoveries,
+            "now": time_text(self._clock.now()),
+        }
+        with self._database.write() as connection:
+            row = connection.execute(_MOVE, values).fetchone()
+            if row is None:
+                raise StaleWrite(
+                    f"task {task.id} is no longer {task.state} under generation {task.generation}"
+                )
+            moved = task_from(row)
+            if trigger in _FRESH_STARTS:
+                self._close_open_attempt(connection, task.id)
+            _record(connection, moved, trigger, task.state)
+        return moved
+
+    def task(self, task_id: int) -> Task:
+        """Return a task. Raises KeyError."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT * FROM tasks WHERE id = ?", (task_id,)).fetchone()
+        if row is None:
+            raise KeyError(f"there is no task {task_id}")
+        return task_from(row)
+
+    def tasks(self, limit: int | None = None) -> list[Task]:
+        """Return all tasks, newest first, or only the `limit` newest."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT * FROM tasks ORDER BY id DESC LIMIT ?", (-1 if limit is None else limit,)
+            ).fetchall()
+        return [task_from(row) for row in rows]
+
+    def orphans(self, worker: str) -> list[Task]:
+        """Return RUNNING tasks whose lease is over, or that an earlier life of `worker` held."""
+        name, _, life = worker.partition("/")
+        values = {"now": time_text(self._clock.now()), "name": name, "life": life}
+        with self._database.read() as connection:
+            rows = connection.execute(_ORPHANS, values).fetchall()
+        return [task_from(row) for row in rows]
+
+    def next_due(self) -> datetime | None:
+        """Return when the next QUEUED task becomes due (now for one that is), or None if there is none."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT not_before FROM tasks WHERE state = 'queued' ORDER BY not_before, id LIMIT 1"
+            ).fetchone()
+        if row is None:
+            return None
+        now = self._clock.now()
+        return max(now, moment_of(row["not_before"])) if row["not_before"] else now
+
+    def _has_due(self, now: datetime) -> bool:
+        """Look before asking for the write lock, so that an idle worker never stands in the door's way."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM tasks WHERE state = 'queued' AND not_before <= ? LIMIT 1", (time_text(now),)
+            ).fetchone()
+        return row is not None
+
+
+def _record(connection: sqlite3.Connection, task: Task, trigger: Trigger, came_from: State) -> None:
+    connection.execute(
+        "INSERT INTO task_events (task_id, at, trigger, from_state, to_state, generation, reason, detail)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            task.id,
+            time_text(task.updated_at),
+            trigger,
+            came_from,
+            task.state,
+            task.generation,
+            task.reason,
+            task.detail,
+        ),
+    )
