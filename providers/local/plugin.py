@@ -15,7 +15,7 @@ _OPTIONS = ("path", "webhook_url", "webhook_secret")
 
 
 class LocalProvider:
-    """The provider `local`. Its options: `path`, and together or not at all `webhook_url`, `webhook_secret`."""
+    """The provider `local`. Options: `path`; `webhook_url` and `webhook_secret`, both or neither."""
 
     name = NAME
 
