@@ -1,0 +1,189 @@
+"""The Forge port on an embedded forge, for whoever it acts as; in the service that is the bot."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from domain.errors import ForgeError, NotFound, PermissionRefused
+from domain.model import (
+    Actor,
+    CloneAccess,
+    Comment,
+    Issue,
+    IssueRef,
+    Permission,
+    Pull,
+    PullProposal,
+    Repository,
+)
+from domain.ports import Capability
+from providers.local import issues, limits, pulls, rows
+from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
+from providers.local.outbox import WebhookTarget
+
+REACTIONS = frozenset({"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"})
+
+_MAY_WRITE = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
+
+
+class LocalForge:
+    """An embedded forge as a client sees it. Several may stand on one directory, in many processes."""
+
+    def __init__(self, root: Path, acting_as: Actor = BOT, webhook: WebhookTarget | None = None) -> None:
+        """Open the forge in `root`; `webhook` is told of what is done here. Raises ConfigurationError."""
+        self.name = FORGE_NAME
+        self.capabilities = frozenset({Capability.DRAFT_PULLS, Capability.REACTIONS})
+        self.identity = acting_as
+        self._ground = Ground(root, webhook)
+
+    def repository(self, repository_id: str) -> Repository:
+        """Return the repository by its permanent id. Raises NotFound."""
+        with self._ground.read() as tx:
+            return rows.repository(self._visible(tx, repository_id))
+
+    def issue(self, issue: IssueRef) -> Issue:
+        """Return the issue, or the pull request as an issue, as it stands now. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, issue.repository_id)
+            return rows.issue(tx, rows.issue_row(tx, issue))
+
+    def comments(self, issue: IssueRef) -> tuple[Comment, ...]:
+        """Return every comment, oldest first. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, issue.repository_id)
+            found = rows.comment_rows(tx, rows.issue_row(tx, issue)["id"])
+            return tuple(rows.comment(tx, row) for row in found)
+
+    def permission_of(self, repository_id: str, actor: Actor) -> Permission:
+        """Return what this user (by id, not by name) may do now; NONE for a stranger. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            return rows.permission(tx, repository_id, actor)
+
+    def clone_access(self, repository_id: str) -> CloneAccess:
+        """Return the bare repository's file url; there is no credential. Raises NotFound."""
+        with self._ground.read() as tx:
+            git = tx.git(self._visible(tx, repository_id)["full_name"])
+        return CloneAccess(url=git.path.as_uri(), protocol="file")
+
+    def find_pull(self, repository_id: str, head_branch: str) -> Pull | None:
+        """Return the newest pull request from this branch, open ones first, or None. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            found = rows.pull_rows(tx, repository_id, head_branch)
+            return rows.pull(tx, found[0]) if found else None
+
+    def ensure_pull(self, repository_id: str, proposal: PullProposal) -> Pull:
+        """Create the draft pull request, or bring our open one from the same branch to this text.
+
+        Raises PermissionRefused; ForgeError when a base or head is missing, when there are no commits
+        between them, when the text is too long, or when somebody else's pull request is open there.
+        """
+        text = (limits.title(proposal.title), limits.body(_with_marker(proposal.body, proposal.marker)))
+        with self._ground.write() as tx:
+            self._writable(tx, repository_id, "pull requests")
+            row = self._own_open_pull(tx, repository_id, proposal.head_branch)
+            if row is None:
+                row = pulls.insert_pull(
+                    tx,
+                    repository_id,
+                    self.identity,
+                    text=text,
+                    branches=(proposal.head_branch, proposal.base_branch),
+                    draft=True,
+                )
+            else:
+                pulls.set_base(tx, row, self.identity, proposal.base_branch)
+                issues.edit(tx, row["issue_id"], self.identity, title=text[0], body=text[1])
+            issues.put_labels(tx, row["issue_id"], self.identity, proposal.labels)
+            return rows.pull(tx, rows.pull_row(tx, repository_id, row["number"]))
+
+    def ensure_comment(self, issue: IssueRef, topic: str, body: str) -> Comment:
+        """Write our comment on this topic, or rewrite it: never a second one.
+
+        Raises PermissionRefused, NotFound; ForgeError when the text is too long.
+        """
+        marked = limits.body(_with_marker(body, f"<!-- fixwright:{limits.topic(topic)} -->"))
+        with self._ground.write() as tx:
+            self._writable(tx, issue.repository_id, "comments")
+            row = self._own_comment(tx, issue, f"<!-- fixwright:{topic} -->")
+            if row is None:
+                row = issues.write_comment(tx, issue, self.identity, marked)
+            else:
+                row = issues.rewrite_comment(tx, row, self.identity, marked)
+            return rows.comment(tx, row)
+
+    def add_comment(self, issue: IssueRef, key: str, body: str) -> Comment:
+        """Write a comment once per `key`; with the same key again, return the one already there.
+
+        Raises PermissionRefused, NotFound; ForgeError when the text is too long.
+        """
+        marker = f"<!-- fixwright-once:{limits.topic(key)} -->"
+        marked = limits.body(_with_marker(body, marker))
+        with self._ground.write() as tx:
+            self._writable(tx, issue.repository_id, "comments")
+            row = self._own_comment(tx, issue, marker)
+            return rows.comment(tx, row or issues.write_comment(tx, issue, self.identity, marked))
+
+    def react(self, issue: IssueRef, comment_id: str, reaction: str) -> None:
+        """Put a reaction on a comment, once. Raises PermissionRefused, NotFound, ForgeError."""
+        if reaction not in REACTIONS:
+            raise ForgeError(f"{reaction!r} is not a reaction; there are {', '.join(sorted(REACTIONS))}")
+        with self._ground.write() as tx:
+            self._writable(tx, issue.repository_id, "reactions")
+            comment = issues.comment_row(tx, comment_id)
+            if comment["issue_id"] != rows.issue_row(tx, issue)["id"]:
+                raise NotFound(f"the comment {comment_id} is not on issue #{issue.number}")
+            tx.run(
+                "INSERT OR IGNORE INTO reactions (comment_id, user_id, content) VALUES (?, ?, ?)",
+                comment["id"],
+                int(self.identity.id),
+                reaction,
+            )
+
+    def _visible(self, tx: Transaction, repository_id: str) -> sqlite3.Row:
+        """Return the repository if we may see it; a hidden one is as good as none."""
+        row = rows.repository_row(tx, repository_id)
+        if row["private"] and rows.permission(tx, repository_id, self.identity) is Permission.NONE:
+            raise NotFound(f"there is no repository with the id {repository_id!r}")
+        return row
+
+    def _writable(self, tx: Transaction, repository_id: str, what: str) -> None:
+        row = self._visible(tx, repository_id)
+        held = rows.permission(tx, repository_id, self.identity)
+        if held not in _MAY_WRITE:
+            raise PermissionRefused(
+                f"{self.identity.login} may not write {what} in {row['full_name']}: "
+                f"it has the permission {held.value!r} and needs 'write'"
+            )
+        if row["archived"]:
+            raise PermissionRefused(f"{row['full_name']} is archived and takes no {what}")
+
+    def _own_comment(self, tx: Transaction, issue: IssueRef, marker: str) -> sqlite3.Row | None:
+        """Return our oldest comment that ends in this marker; the same text by somebody else is not ours."""
+        for row in rows.comment_rows(tx, rows.issue_row(tx, issue)["id"]):
+            if str(row["author_id"]) == self.identity.id and row["body"].rstrip().endswith(marker):
+                return row
+        return None
+
+    def _own_open_pull(self, tx: Transaction, repository_id: str, head_branch: str) -> sqlite3.Row | None:
+        """Return our open pull request from a branch; raise ForgeError if only others' are open there."""
+        opened = [row for row in rows.pull_rows(tx, repository_id, head_branch) if row["state"] == "open"]
+        for row in opened:
+            if str(row["author_id"]) == self.identity.id:
+                return row
+        if opened:
+            other = rows.pull(tx, opened[0])
+            login = other.author.login if other.author else "somebody"
+            raise ForgeError(f"{head_branch!r} already has a pull request by {login}: {other.url}")
+        return None
+
+
+def _with_marker(body: str, marker: str) -> str:
+    """Put a hidden marker at the end of a text, unless it ends so already."""
+    hidden = marker if marker.startswith("<!--") else f"<!-- fixwright:{limits.topic(marker)} -->"
+    text = body.rstrip()
+    if text.endswith(hidden):
+        return text
+    return f"{text}\n\n{hidden}" if text else hidden

@@ -1,0 +1,148 @@
+"""Sends the webhooks of the embedded forge over HTTP, signed, after the commit that caused them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from domain.errors import NotFound
+from providers.local.database import Database
+from providers.local.webhook_faults import WebhookFaults
+
+EVENT_HEADER = "X-Fixwright-Event"
+DELIVERY_HEADER = "X-Fixwright-Delivery"
+SIGNATURE_HEADER = "X-Fixwright-Signature-256"
+TIMEOUT_SECONDS = 5.0
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookTarget:
+    """Where deliveries go, and the secret that signs them."""
+
+    url: str
+    secret: str = field(repr=False)
+
+    def signature(self, payload: bytes) -> str:
+        """Return the signature header's value for these exact bytes."""
+        return "sha256=" + hmac.new(self.secret.encode(), payload, hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookDelivery:
+    """One delivery as recorded: `status` is pending, delivered or failed; `detail` says why it failed."""
+
+    guid: str
+    event: str
+    action: str
+    payload: bytes = field(repr=False)
+    status: str
+    detail: str
+    attempts: int
+    sent_at: datetime | None
+
+
+class Outbox:
+    """The recorded deliveries, and the sending of them. Sending never raises: it records what happened."""
+
+    def __init__(
+        self, database: Database, target: WebhookTarget | None, faults: WebhookFaults | None = None
+    ) -> None:
+        """Without a target, deliveries are recorded and stay pending."""
+        self._database = database
+        self._target = target
+        self._faults = faults or WebhookFaults()
+
+    def send_all(self, guids: Iterable[str]) -> None:
+        """Send what a transaction has just recorded, as the fault plan has it."""
+        for due in guids:
+            for guid in self._faults.route(due):
+                self._send(guid)
+
+    def release(self) -> None:
+        """Send what the fault plan held back."""
+        for guid in self._faults.release():
+            self._send(guid)
+
+    def redeliver(self, guid: str) -> HookDelivery:
+        """Send a delivery again, with the same GUID and bytes, past any fault plan. Raises NotFound."""
+        self._send(guid)
+        return self.delivery(guid)
+
+    def delivery(self, guid: str) -> HookDelivery:
+        """Return a recorded delivery. Raises NotFound."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT * FROM hook_deliveries WHERE guid = ?", (guid,)).fetchone()
+        if row is None:
+            raise NotFound(f"there is no delivery {guid}")
+        return _delivery(row)
+
+    def deliveries(self) -> list[HookDelivery]:
+        """Return every recorded delivery, oldest first."""
+        with self._database.read() as connection:
+            return [
+                _delivery(row)
+                for row in connection.execute("SELECT * FROM hook_deliveries ORDER BY position")
+            ]
+
+    def _send(self, guid: str) -> None:
+        delivery = self.delivery(guid)
+        if self._target is None:
+            return
+        problem = _post(self._target, delivery)
+        if problem:
+            _log.warning(
+                "a webhook was not delivered", delivery=guid, hook_event=delivery.event, problem=problem
+            )
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE hook_deliveries SET status = ?, detail = ?, attempts = attempts + 1, sent_at = ?"
+                " WHERE guid = ?",
+                ("failed" if problem else "delivered", problem, datetime.now(UTC).isoformat(), guid),
+            )
+
+
+def _post(target: WebhookTarget, delivery: HookDelivery) -> str:
+    """Send one delivery; return what went wrong, or ""."""
+    import httpx
+
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Fixwright-Local-Hook/1",
+        EVENT_HEADER: delivery.event,
+        DELIVERY_HEADER: delivery.guid,
+        SIGNATURE_HEADER: target.signature(delivery.payload),
+    }
+    try:
+        answer = httpx.post(
+            target.url,
+            content=delivery.payload,
+            headers=headers,
+            timeout=TIMEOUT_SECONDS,
+            trust_env=False,
+            # Loading the authorities takes time and memory that a loopback address has no use for.
+            verify=target.url.startswith("https:"),
+        )
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if answer.is_success else f"answered {answer.status_code}"
+
+
+def _delivery(row: sqlite3.Row) -> HookDelivery:
+    return HookDelivery(
+        guid=row["guid"],
+        event=row["event"],
+        action=row["action"],
+        payload=row["payload"],
+        status=row["status"],
+        detail=row["detail"],
+        attempts=row["attempts"],
+        sent_at=datetime.fromisoformat(row["sent_at"]) if row["sent_at"] else None,
+    )
