@@ -1,0 +1,64 @@
+"""What the console says about states and reasons: for each, what happens next and who does it."""
+
+from __future__ import annotations
+
+from domain.model import Reason, Task
+from domain.states import State
+
+STATE_NAMES = {
+    State.QUEUED: "Queued",
+    State.RUNNING: "Running",
+    State.WATCHING: "Watching CI",
+    State.IN_REVIEW: "In review",
+    State.BLOCKED: "Blocked",
+    State.CANCELLED: "Cancelled",
+    State.DONE: "Done",
+}
+
+_NEXT = {
+    State.QUEUED: "The worker takes it when it is free.",
+    State.RUNNING: "The agent works on it; the harness checks what comes out.",
+    State.WATCHING: "The pull request waits for the repository's own checks.",
+    State.IN_REVIEW: "A maintainer reviews the draft pull request, and merges or closes it.",
+    State.BLOCKED: "A person decides.",
+    State.CANCELLED: "Nothing. Putting the label on again starts anew.",
+    State.DONE: "Nothing. The pull request is merged.",
+}
+
+_RESUME = "then comment /fixwright resume on the issue"
+
+_WAITS_FOR = {
+    Reason.NEEDS_INFORMATION: f"An answer to the question on the issue; {_RESUME}.",
+    Reason.AWAITING_APPROVAL: "A maintainer's word: /fixwright run on the issue.",
+    Reason.NOT_REPRODUCIBLE: f"Steps that show the fault; {_RESUME}.",
+    Reason.FLAKY_BASELINE: f"Tests that give the same result twice on the unchanged code; {_RESUME}.",
+    Reason.ENVIRONMENT: f"A test command that runs, see test.command in .fixwright.yml; {_RESUME}.",
+    Reason.GUARD: "A maintainer's look at the findings below; /fixwright retry tries once more.",
+    Reason.NO_CHANGE: f"A hint where the fault is; {_RESUME}.",
+    Reason.REPEATED_DIFF: f"A hint that leads elsewhere; {_RESUME}.",
+    Reason.TASK_LIMIT: "A decision: /fixwright resume goes on from the saved work with a new budget.",
+    Reason.UNPRICED: "A price: set FIXWRIGHT_MODEL_PRICE_INPUT and …_OUTPUT, then resume.",
+    Reason.ATTEMPTS_EXHAUSTED: f"A hint, or a smaller issue; {_RESUME}.",
+    Reason.CRASH_LOOP: "The operator: the worker ended several times on this task; see its log, then resume.",
+    Reason.CONFIG: f"A correct .fixwright.yml or setting; {_RESUME}.",
+    Reason.PROTECTED_PATH: "A person: the change needs a path that the service never touches.",
+    Reason.BRANCH_MOVED: f"Somebody pushed to the branch: keep or remove that work; {_RESUME}.",
+    Reason.SANDBOX: "The operator: no sandbox that holds can be had; see the worker's log, then resume.",
+    Reason.INTERNAL_ERROR: "The operator: see the worker's log, then resume.",
+    Reason.NOT_PERMITTED: "Somebody with write permission who puts the label on.",
+    Reason.WITHDRAWN: "Nothing: it was stopped, as asked.",
+}
+
+
+def next_step(task: Task) -> str:
+    """Say what happens next with a task, and who has to act."""
+    if task.reason is not None and task.state in {State.BLOCKED, State.CANCELLED}:
+        return _WAITS_FOR[task.reason]
+    if task.state is State.QUEUED and task.not_before is not None:
+        return f"It waits until {task.not_before:%Y-%m-%d %H:%M} UTC."
+    return _NEXT[task.state]
+
+
+def reason_name(reason: Reason) -> str:
+    """Write a reason as words."""
+    return reason.value.replace("_", " ")

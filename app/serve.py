@@ -1,0 +1,174 @@
+"""The web process: the only place that joins settings, database, providers and web server."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import entry_points
+
+import structlog
+import uvicorn
+from starlette.types import ASGIApp
+
+from app.clock import SystemClock
+from app.console_view import Reading
+from app.group_commit import DeliveryWriter
+from app.http_limits import PunctualHttp
+from app.intake import Door
+from app.log import configure_logging
+from app.pages import console_router
+from app.request_body import BodyReader
+from app.settings import WebSettings, load_web_settings
+from app.wake import Bell
+from app.web import create_app
+from domain.errors import ConfigurationError
+from domain.policy import admit
+from domain.ports import WebhookDialect
+from domain.text import Redactor
+from store.database import Database
+from store.history import History
+from store.inbox import SqliteInbox
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
+
+log = structlog.get_logger(__name__)
+
+PROVIDER_GROUP = "fixwright.providers"
+
+MOST_CONNECTIONS = 256
+"""At once. More are told 503; forges and one operator need a handful."""
+
+STORE_PATIENCE_SECONDS = 3.0
+"""For another process' write, so that a sender hears within its forge's ten seconds."""
+
+GRACE_SECONDS = 3
+"""After SIGTERM, for answers that are under way. A supervisor kills after 5."""
+
+
+def serve(settings: WebSettings) -> None:
+    """Run the web process until SIGTERM or SIGINT, then return.
+
+    Raises:
+        ConfigurationError: the data directory, the database or the address cannot be used.
+    """
+    configure_logging(settings.log_format, redact=Redactor(settings.secrets()))
+    log.info("settings", **settings.effective())
+    if not settings.repositories:
+        log.warning("nobody is served", set="FIXWRIGHT_REPOSITORIES=forge:owner/name")
+    application = build(settings, webhook_dialects())
+    with _listen(settings.host, settings.port) as listener:
+        log.info("listening", host=settings.host, port=listener.getsockname()[1])
+        _run(application, listener)
+    log.info("stopped")
+
+
+def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGIApp:
+    """Join the parts of the web application on the settings' database.
+
+    Raises:
+        ConfigurationError: the data directory or the database cannot be used.
+    """
+    clock = SystemClock()
+    database = _open_database(settings)
+    writer = DeliveryWriter(
+        SqliteInbox(database, categories=settings.labels),
+        partial(admit, serving=settings.serving({})),
+        after_commit=Bell(settings.bell_path).ring,
+    )
+    door = Door(
+        dialects,
+        settings.webhook_secrets,
+        writer=writer,
+        reader=BodyReader(settings.max_body_bytes),
+        clock=clock,
+    )
+    token = settings.console_token.get_secret_value()
+    reading = Reading(
+        queue=SqliteTaskQueue(database, clock),
+        ledger=SqliteLedger(database, clock),
+        history=History(database),
+        clock=clock,
+        daily_cap=settings.max_daily_cost_usd,
+    )
+    return create_app(door, writer, console_router(reading, token) if token else None)
+
+
+def webhook_dialects() -> dict[str, WebhookDialect]:
+    """Return the webhook side of every installed provider, by name; their forge clients stay unloaded.
+
+    Raises:
+        ConfigurationError: a provider cannot be loaded, or none is installed.
+    """
+    dialects: dict[str, WebhookDialect] = {}
+    for entry in entry_points(group=PROVIDER_GROUP):
+        try:
+            dialects[entry.name] = entry.load()().dialect()
+        except (ImportError, AttributeError) as error:
+            raise ConfigurationError(
+                f"the provider {entry.name} cannot be loaded from {entry.value}: {error}"
+            ) from error
+    if not dialects:
+        raise ConfigurationError("no provider is installed; install the service first: pip install .")
+    return dialects
+
+
+def _open_database(settings: WebSettings) -> Database:
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"FIXWRIGHT_DATA_DIR: {settings.data_dir} cannot be made ({error.strerror}); "
+            "for example FIXWRIGHT_DATA_DIR=./data"
+        ) from None
+    database = Database(settings.database_path, patience_seconds=STORE_PATIENCE_SECONDS)
+    database.migrate()
+    return database
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"FIXWRIGHT_HOST, FIXWRIGHT_PORT: cannot listen on {host} port {port} ({error}); "
+            "for example FIXWRIGHT_HOST=127.0.0.1 FIXWRIGHT_PORT=8400"
+        ) from None
+
+
+def _run(application: ASGIApp, listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        application,
+        http=PunctualHttp,
+        loop="asyncio",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    # uvicorn raises the signal again when it is done; an orderly end is then not a death by signal.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def main() -> int:
+    """Run the web process with the settings of the environment; 2 when one of them is wrong."""
+    try:
+        serve(load_web_settings())
+    except ConfigurationError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

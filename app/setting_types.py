@@ -1,0 +1,118 @@
+"""The kinds of values that settings have: text from the environment into typed values, or a clear refusal."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import NoDecode
+
+from domain.model import Category
+
+SHORTEST_SECRET = 32
+"""Bytes: as long as the HMAC's own output. `openssl rand -hex 32` makes 64."""
+
+SHORTEST_TOKEN = 16
+"""Characters of the console's password."""
+
+_REPOSITORY = re.compile(r"[a-z][a-z0-9-]*:[\w.-]+(?:/[\w.-]+)+")
+_SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
+
+Parsed = TypeVar("Parsed")
+
+
+def _from_text(parse: Callable[[str], Parsed]) -> BeforeValidator:
+    """Apply a parser to text; values that are typed already (defaults) pass."""
+
+    def convert(value: object) -> object:
+        return parse(value) if isinstance(value, str) else value
+
+    return BeforeValidator(convert)
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is set, but empty")
+    return text.strip()
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[,\s]+", text) if word]
+
+
+def _parse_secrets(text: str) -> tuple[SecretStr, ...]:
+    words = _words(_not_blank(text))
+    for word in words:
+        if not _SECRET_TEXT.fullmatch(word):
+            raise ValueError("holds a character that is not printable ASCII")
+        if len(word) < SHORTEST_SECRET:
+            raise ValueError(f"holds a secret of {len(word)} bytes; each needs at least {SHORTEST_SECRET}")
+    if not words:
+        raise ValueError("is set, but holds no secret")
+    return tuple(SecretStr(word) for word in words)
+
+
+def _parse_token(text: str) -> SecretStr:
+    token = text.strip()
+    if token and (len(token) < SHORTEST_TOKEN or not _SECRET_TEXT.fullmatch(token)):
+        raise ValueError(f"must have at least {SHORTEST_TOKEN} printable ASCII characters and no spaces")
+    return SecretStr(token)
+
+
+def _parse_repositories(text: str) -> frozenset[str]:
+    found = [word.lower() for word in _words(text)]
+    for word in found:
+        if not _REPOSITORY.fullmatch(word):
+            raise ValueError(f"{word!r} is not of the form forge:owner/name")
+    return frozenset(found)
+
+
+def _parse_labels(text: str) -> Mapping[str, Category]:
+    labels: dict[str, Category] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        label, _, category = part.rpartition("=")
+        label = (label or category).strip().lower()
+        try:
+            labels[label] = Category(category.strip().lower())
+        except ValueError:
+            known = ", ".join(Category)
+            raise ValueError(f"{part!r} names no category; write one of {known}, or label=category") from None
+    if not labels:
+        raise ValueError("names no label")
+    return labels
+
+
+def _parse_directory(text: str) -> Path:
+    return Path(_not_blank(text)).expanduser().absolute()
+
+
+def _parse_optional_directory(text: str) -> Path | None:
+    return _parse_directory(text) if text.strip() else None
+
+
+def _parse_directories(text: str) -> tuple[Path, ...]:
+    paths = tuple(Path(part).expanduser() for part in text.split(os.pathsep) if part.strip())
+    for path in paths:
+        if not path.is_absolute() or not path.is_dir():
+            raise ValueError(f"{str(path)!r} is not the absolute path of a directory")
+    return paths
+
+
+Secrets = Annotated[tuple[SecretStr, ...], NoDecode, _from_text(_parse_secrets)]
+Token = Annotated[SecretStr, _from_text(_parse_token)]
+Repositories = Annotated[frozenset[str], NoDecode, _from_text(_parse_repositories)]
+Labels = Annotated[Mapping[str, Category], NoDecode, _from_text(_parse_labels)]
+Directory = Annotated[Path, _from_text(_parse_directory)]
+OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)]
+Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
+Word = Annotated[str, _from_text(str.strip)]
+Count = Annotated[int, _from_text(_not_blank)]
+Switch = Annotated[bool, _from_text(_not_blank)]
+Dollars = Annotated[
+    Decimal, _from_text(_not_blank), Field(ge=0, le=1_000_000, allow_inf_nan=False, decimal_places=9)
+]
