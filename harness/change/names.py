@@ -6,7 +6,9 @@ import fnmatch
 import re
 import unicodedata
 
-_IGNORED_BY_HFS = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff\u00ad\ufe00-\ufe0f]")
+_IGNORED_BY_HFS = re.compile(
+    r"[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff\u00ad\ufe00-\ufe0f]"
+)
 _SHORT_NAME = re.compile(r"(?:git~[0-9]+|\.git~[0-9]+|gi[0-9a-f]{4}~[0-9]+)\Z")
 
 _ARTEFACT_DIRECTORIES = frozenset(

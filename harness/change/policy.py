@@ -91,7 +91,9 @@ def _protected(change: FileChange, guarded: Sequence[str]) -> Iterator[Finding]:
     if not pattern and {change.old_mode, change.new_mode} & {SYMLINK, GITLINK}:
         pattern = patterns.reaching_below(change.path, guarded)
     if pattern:
-        yield _critical(PROTECTED_RULE, change, "protected path changed", f"`{pattern}` is changed by people only")
+        yield _critical(
+            PROTECTED_RULE, change, "protected path changed", f"`{pattern}` is changed by people only"
+        )
 
 
 def _gitlink(change: FileChange) -> Iterator[Finding]:
@@ -104,15 +106,21 @@ def _symlink(change: FileChange) -> Iterator[Finding]:
     if change.new_mode != SYMLINK:
         return
     if not names.points_inside(change.path, change.target):
-        yield _critical(SYMLINK_RULE, change, "symlink out of the repository", "it must be relative and stay inside")
+        yield _critical(
+            SYMLINK_RULE, change, "symlink out of the repository", "it must be relative and stay inside"
+        )
     else:
         what = f"symlink to {_shown(change.target)}"
-        yield _finding(SYMLINK_RULE, change, what, "a link can make one path stand for another", Severity.WARNING)
+        yield _finding(
+            SYMLINK_RULE, change, what, "a link can make one path stand for another", Severity.WARNING
+        )
 
 
 def _mode(change: FileChange) -> Iterator[Finding]:
     if change.new_mode not in _MODES:
-        yield _critical(MODE_RULE, change, f"mode {change.new_mode}", "git knows plain and executable files only")
+        yield _critical(
+            MODE_RULE, change, f"mode {change.new_mode}", "git knows plain and executable files only"
+        )
     elif change.status == "T":
         yield _finding(MODE_RULE, change, "type changed", _modes(change), Severity.WARNING)
     elif change.status == "M" and change.old_mode != change.new_mode:
@@ -129,20 +137,26 @@ def _name(change: FileChange) -> Iterator[Finding]:
     if change.status == "D":
         return
     if any(names.is_git_directory(step) for step in change.path.split("/")):
-        yield _critical(NAME_RULE, change, "name that means .git", "some systems would take it for a repository")
-    is_odd = any(ord(letter) < 32 or ord(letter) == 127 or "\udc80" <= letter <= "\udcff" for letter in change.path)
+        yield _critical(
+            NAME_RULE, change, "name that means .git", "some systems would take it for a repository"
+        )
+    is_odd = any(
+        ord(letter) < 32 or ord(letter) == 127 or "\udc80" <= letter <= "\udcff" for letter in change.path
+    )
     if is_odd and change.status == "A":
         yield _critical(NAME_RULE, change, "unreadable file name", "control characters, or not UTF-8")
 
 
 def _content(change: FileChange) -> Iterator[Finding]:
     if change.filter and change.old_sha != change.new_sha:
-        why = f"`filter={change.filter}` (Git LFS or its like) is not run here, so the stored form would be wrong"
+        why = f"`filter={change.filter}` (Git LFS or its like) is not run here: the stored form would be wrong"
         yield _critical(FILTER_RULE, change, "filtered file changed", why)
     if change.status == "D":
         return
     if change.binary:
-        yield _finding(BINARY_RULE, change, "binary file", "its change cannot be read in review", Severity.WARNING)
+        yield _finding(
+            BINARY_RULE, change, "binary file", "its change cannot be read in review", Severity.WARNING
+        )
     if change.size > LARGE_BYTES:
         yield _finding(LARGE_RULE, change, f"{change.size} bytes", "large for a fix", Severity.WARNING)
 

@@ -1,4 +1,4 @@
-"""Looks at a worktree by lstat before git does: bounded, following nothing, refusing what cannot be published."""
+"""Looks at a worktree by lstat before git does: bounded, following nothing, refusing the unpublishable."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ class ScanLimits:
     entries: int = 500_000
 
 
+DEFAULT_LIMITS = ScanLimits()
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What lstat says of a path: git's mode, bytes, and a symlink's target."""
@@ -56,7 +59,7 @@ def refusal(rule: str, path: str, what: str, why: str) -> PolicyRefusal:
     return PolicyRefusal(f"{what} {shown}: {why}", (finding,))
 
 
-def scan_tree(root: Path, tracked: Mapping[str, TreeEntry], limits: ScanLimits = ScanLimits()) -> Scan:
+def scan_tree(root: Path, tracked: Mapping[str, TreeEntry], limits: ScanLimits = DEFAULT_LIMITS) -> Scan:
     """Return what a worktree holds, its own `.git` apart; `tracked` is the base tree.
 
     Raises:
@@ -130,7 +133,9 @@ class _Scanner:
         elif stat.S_ISREG(status.st_mode):
             self._file(parent, name, path, status)
         else:
-            raise refusal(SPECIAL_FILE, path, "special file", "only files, directories and symlinks are published")
+            raise refusal(
+                SPECIAL_FILE, path, "special file", "only files, directories and symlinks are published"
+            )
 
     def _submodule(self, parent: int, name: str, path: str, status: os.stat_result) -> None:
         """A submodule stays what it is on the base; what lies in its place is left out, and said so."""

@@ -15,12 +15,24 @@ _PATTERNS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("SECRET-AWS", "AWS access key", re.compile(r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z0-9])")),
     ("SECRET-GITHUB", "GitHub token", re.compile(r"(?<!\w)gh[pousr]_[A-Za-z0-9_.\-]{30,}")),
     ("SECRET-GITHUB", "GitHub token", re.compile(r"(?<!\w)github_pat_[A-Za-z0-9_]{30,}")),
-    ("SECRET-GITLAB", "GitLab token", re.compile(r"(?<!\w)gl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_\-.]{20,}")),
-    ("SECRET-MODEL", "model provider's key", re.compile(r"(?<![\w-])sk-(?:ant-|proj-|or-)?[A-Za-z0-9_\-]{24,}")),
+    (
+        "SECRET-GITLAB",
+        "GitLab token",
+        re.compile(r"(?<!\w)gl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_\-.]{20,}"),
+    ),
+    (
+        "SECRET-MODEL",
+        "model provider's key",
+        re.compile(r"(?<![\w-])sk-(?:ant-|proj-|or-)?[A-Za-z0-9_\-]{24,}"),
+    ),
     ("SECRET-SLACK", "Slack token", re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{20,}")),
     ("SECRET-SLACK", "Slack hook", re.compile(r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}")),
     ("SECRET-GOOGLE", "Google key", re.compile(r"(?<!\w)AIza[A-Za-z0-9_\-]{35}(?![\w-])")),
-    ("SECRET-REGISTRY", "package registry token", re.compile(r"(?<!\w)(?:npm_[A-Za-z0-9]{36}|pypi-AgEI[\w-]{50,})")),
+    (
+        "SECRET-REGISTRY",
+        "package registry token",
+        re.compile(r"(?<!\w)(?:npm_[A-Za-z0-9]{36}|pypi-AgEI[\w-]{50,})"),
+    ),
     ("SECRET-STRIPE", "Stripe key", re.compile(r"(?<!\w)[rs]k_live_[A-Za-z0-9]{20,}")),
 )
 _ASSIGNED = re.compile(

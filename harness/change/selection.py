@@ -23,9 +23,7 @@ class Selection:
     excluded: tuple[Exclusion, ...]
 
 
-def select(
-    scan: Scan, tracked: Mapping[str, TreeEntry], ignored: Set[str], limits: ScanLimits
-) -> Selection:
+def select(scan: Scan, tracked: Mapping[str, TreeEntry], ignored: Set[str], limits: ScanLimits) -> Selection:
     """Return what a snapshot takes. `ignored` are new paths that the repository's rules ignore.
 
     Raises:

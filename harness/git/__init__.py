@@ -5,4 +5,14 @@ from harness.git.mirror import Mirror
 from harness.git.runner import Completed, GitRunner, Limits, Place
 from harness.git.values import LogEntry, Snapshot, TreeEntry
 
-__all__ = ["Completed", "GitRunner", "Limits", "LogEntry", "Mirror", "Person", "Place", "Snapshot", "TreeEntry"]
+__all__ = [
+    "Completed",
+    "GitRunner",
+    "Limits",
+    "LogEntry",
+    "Mirror",
+    "Person",
+    "Place",
+    "Snapshot",
+    "TreeEntry",
+]

@@ -119,6 +119,9 @@ class Person:
         return Person(name or "unknown", email or "unknown@invalid")
 
 
+DEFAULT_COMMITTER = Person("Fixwright", "fixwright@localhost")
+
+
 def variables(committer: Person, protocol: str) -> dict[str, str]:
     """Return the complete environment of a call; nothing is inherited. `protocol` is "" for local work."""
     who = committer.cleaned()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from domain.errors import GitError
 from domain.model import CloneAccess
-from harness.change import AddedLine, FileChange, ScanLimits, TreeEntry
+from harness.change import DEFAULT_LIMITS, AddedLine, FileChange, ScanLimits, TreeEntry
 from harness.git import difference, pushing, trees
 from harness.git.environment import ATTRIBUTES, Person
 from harness.git.runner import GitRunner, Limits, Place
@@ -41,7 +41,7 @@ class Mirror:
     # -- the remote ---------------------------------------------------------------------------------
 
     def fetch(self, access: CloneAccess, branches: Sequence[str] | None = None) -> None:
-        """Bring refs/remotes/origin/* to the remote's heads, all or the named ones; gone heads go here too."""
+        """Bring refs/remotes/origin/* to the remote's heads, all or the named ones; gone heads go."""
         with self._locked():
             wanted = [_FETCHED] if branches is None else self._existing(access, branches)
             if not wanted:
@@ -189,7 +189,12 @@ class Mirror:
     def tree_of(self, commit: str) -> str:
         """Return the tree of a commit."""
         done = self.runner.run(
-            self.place, "rev-parse", "--verify", "--quiet", "--end-of-options", object_name(commit) + "^{tree}"
+            self.place,
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            object_name(commit) + "^{tree}",
         )
         return done.decode().strip()
 
@@ -209,7 +214,7 @@ class Mirror:
         with self.throwaway(work_tree=into) as place:
             trees.check_out(self.runner, place, tree)
 
-    def snapshot(self, worktree: Path, base_tree: str, limits: ScanLimits = ScanLimits()) -> Snapshot:
+    def snapshot(self, worktree: Path, base_tree: str, limits: ScanLimits = DEFAULT_LIMITS) -> Snapshot:
         """Return a worktree as a tree on top of `base_tree`. The agent must be dead.
 
         New files that the repository ignores are left out; tracked files are taken whatever any ignore rule

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _LOCAL_RECEIVE = "--receive-pack=git -c safe.directory=* receive-pack"
 _MOVED = re.compile(r"stale info|fetch first|non-fast-forward|but expected|reference already exists")
-_CLASH = re.compile(r"cannot lock ref|unable to create|directory file conflict|failed to (?:lock|update)", re.I)
+_CLASH = re.compile(
+    r"cannot lock ref|unable to create|directory file conflict|failed to (?:lock|update)", re.I
+)
 _WORKFLOWS = re.compile(r"refusing to allow .* workflow", re.IGNORECASE)
 _REASONS_SHOWN = 20
 
@@ -62,7 +64,9 @@ def _explain(mirror: Mirror, access: CloneAccess, done: Completed, *, sha: str, 
             f"directory of the other. Delete or rename {clash}."
         )
     if _MOVED.search(status) or (_CLASH.search(status) and "pre-receive" not in status):
-        raise BranchMoved(f"branch {branch} is at {heads.get(branch) or 'nothing'}, not where it was recorded")
+        raise BranchMoved(
+            f"branch {branch} is at {heads.get(branch) or 'nothing'}, not where it was recorded"
+        )
     raise _refused(branch, status, done.error)
 
 

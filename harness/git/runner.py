@@ -18,7 +18,7 @@ from domain.errors import CredentialRefused, GitError, GitUnavailable
 from domain.model import CloneAccess
 from domain.text import Redactor, plain
 from harness.git.credential import check_access, offered
-from harness.git.environment import VERBS, Person, settings, variables
+from harness.git.environment import DEFAULT_COMMITTER, VERBS, Person, settings, variables
 
 _STDERR_KEPT = 64 * 2**10
 _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
@@ -53,6 +53,9 @@ class Limits:
     clip: bool = False
 
 
+DEFAULT_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Completed:
     """How a call ended. `error` is its standard error, redacted and without control characters."""
@@ -83,7 +86,7 @@ class GitRunner:
         self,
         home: Path,
         *,
-        committer: Person = Person("Fixwright", "fixwright@localhost"),
+        committer: Person = DEFAULT_COMMITTER,
         redact: Callable[[str], str] = plain,
         protocols: frozenset[str] = frozenset({"https", "file"}),
         ca_file: Path | None = None,
@@ -101,7 +104,7 @@ class GitRunner:
         verb: str,
         *arguments: str,
         stdin: bytes = b"",
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
         access: CloneAccess | None = None,
     ) -> bytes:
         """Return what git printed. Raises GitError when it fails, runs too long or prints too much."""
@@ -116,7 +119,7 @@ class GitRunner:
         verb: str,
         *arguments: str,
         stdin: bytes = b"",
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
         access: CloneAccess | None = None,
         people: Mapping[str, str] | None = None,
     ) -> Completed:
@@ -130,6 +133,8 @@ class GitRunner:
         if access is not None:
             check_access(access, self._protocols)
         environment = self._environment(place, access, people or {})
+        if verb == "check-ignore":
+            del environment["GIT_LITERAL_PATHSPECS"]  # it takes no patterns anyway, and refuses the variable
         with offered(access) as (credential, descriptors), _standard_input(stdin) as source:
             command = self._command(place, access, credential)
             process = subprocess.Popen(

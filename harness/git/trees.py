@@ -70,11 +70,11 @@ def _ignored(git: GitRunner, place: Place, paths: Sequence[str]) -> frozenset[st
     """Return which new paths the worktree's `.gitignore` files ignore."""
     if not paths:
         return frozenset()
-    stdin = _joined(paths)
+    stdin = _joined(["./" + path for path in paths])  # so that none begins with the ":" of pathspec magic
     done = git.call(place, "check-ignore", "--no-index", "-z", "--stdin", stdin=stdin, limits=_LISTING)
     if done.code not in {0, 1}:
         raise done.failure()
-    return frozenset(os.fsdecode(done.output).split("\0")[:-1])
+    return frozenset(path.removeprefix("./") for path in os.fsdecode(done.output).split("\0")[:-1])
 
 
 def _write(git: GitRunner, place: Place, base_tree: str, selection: Selection) -> str:

@@ -51,7 +51,11 @@ def _config(url: str, digits: int) -> str:
         lines += ["[extensions]", "\tobjectFormat = sha256"]
     lines += ["[user]", "\tname = Agent", "\temail = agent@sandbox.invalid", "[gc]", "\tauto = 0"]
     lines += ["[advice]", "\tdetachedHead = false", "[pull]", "\tff = only"]
-    lines += ['[remote "origin"]', f'\turl = "{_tokenless(url)}"', "\tfetch = +refs/heads/*:refs/remotes/origin/*"]
+    lines += [
+        '[remote "origin"]',
+        f'\turl = "{_tokenless(url)}"',
+        "\tfetch = +refs/heads/*:refs/remotes/origin/*",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -26,11 +26,14 @@ def remove_tree(path: Path) -> None:
         path.unlink(missing_ok=True)
         return
     pit = Path(tempfile.mkdtemp(prefix="removing-", dir=path.parent))
-    with opened(pit) as pit_descriptor:
-        _make_ours(path.name, path.parent)
-        path.rename(pit / "0")
-        _empty(pit_descriptor)
-    pit.rmdir()
+    try:
+        with opened(pit) as pit_descriptor:
+            _make_ours(path.name, path.parent)
+            path.rename(pit / "0")
+            _empty(pit_descriptor)
+    finally:
+        with suppress(OSError):  # what could not be emptied stays for the next sweep
+            pit.rmdir()
 
 
 def _empty(pit: int) -> None:

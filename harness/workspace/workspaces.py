@@ -49,7 +49,7 @@ class Workspaces:
             directory.chmod(mode)
 
     def mirror_for(self, repository: Repository) -> Mirror:
-        """Return the mirror of a repository, by forge and permanent id: a rename keeps it. Raises GitError."""
+        """Return the mirror of a repository, kept by forge and permanent id. Raises GitError."""
         identity = f"{repository.forge}\0{repository.id}".encode("utf-8", "surrogatepass")
         label = re.sub(r"[^a-z0-9]+", "-", repository.forge.casefold()).strip("-")[:20] or "forge"
         name = f"{label}-{hashlib.sha256(identity).hexdigest()[:32]}.git"
@@ -104,7 +104,9 @@ class Workspaces:
         """Return what is used and what is free."""
         mirrors, _ = measure_tree(self._mirrors)
         work, entries = measure_tree(self._work)
-        return DiskUse(mirrors=mirrors, work=work, work_entries=entries, free=shutil.disk_usage(self.root).free)
+        return DiskUse(
+            mirrors=mirrors, work=work, work_entries=entries, free=shutil.disk_usage(self.root).free
+        )
 
     def _leftovers(self) -> Iterator[Path]:
         yield from sorted(self._work.iterdir())
