@@ -13,7 +13,7 @@ from domain.ports import SandboxPolicy
 from harness.sandbox.bubblewrap_session import BubblewrapSession, Setting
 from harness.sandbox.cgroup import Delegation, find_delegation
 from harness.sandbox.environment import SYSTEM_PATH, command_environment
-from harness.sandbox.identity import Identity, require_reachable, settle_identity
+from harness.sandbox.identity import require_reachable, settle_identity
 from harness.sandbox.mountpoints import MountPoints
 from harness.sandbox.mounts import (
     TEMPORARY,
@@ -26,6 +26,7 @@ from harness.sandbox.mounts import (
 )
 from harness.sandbox.probe import probe
 from harness.sandbox.profile import Profile
+from harness.sandbox.scratch import make_scratch
 from harness.sandbox.seccomp import system_call_filter
 
 _TMPFS_BYTES = 128 * 2**20
@@ -93,7 +94,7 @@ class BubblewrapSandbox:
         for mount in mounts:
             require_reachable(mount.source, identity, purpose="tool directory")
         require_reachable(policy.writable, identity, purpose="worktree", writable=True)
-        _make_scratch(policy.scratch, identity)
+        make_scratch(policy.scratch, identity)
         roots = ((policy.writable, WORK), (policy.scratch, TEMPORARY))
         points = MountPoints((host, point) for host, guest in roots for point in below(mounts, guest))
         path = [*search_path(self._helpers, self._tools), *SYSTEM_PATH]
@@ -130,17 +131,4 @@ class BubblewrapSandbox:
                     raise SandboxError(f"{part} can be changed by others than root; it is not used")
             if os.access(candidate, os.X_OK):
                 return candidate
-        raise SandboxError("bubblewrap is missing: install Debian's package bubblewrap (apt install bubblewrap)")
-
-
-def _make_scratch(scratch: Path, identity: Identity) -> None:
-    """Make the scratch directory if it is missing, and give it to the sandbox's user."""
-    if scratch.is_symlink():
-        raise SandboxError(f"scratch directory {scratch} is a link; give a directory")
-    try:
-        scratch.mkdir(mode=0o700, exist_ok=True)
-        if identity.separate:
-            os.chown(scratch, identity.uid, identity.gid)
-    except OSError as error:
-        raise SandboxError(f"scratch directory {scratch} cannot be made: {error.strerror}") from error
-    require_reachable(scratch, identity, purpose="scratch directory", writable=True)
+        raise SandboxError("bubblewrap is missing: install Debian's package bubblewrap")

@@ -13,7 +13,7 @@ from harness.sandbox.capture import OutputCapture
 from harness.sandbox.cgroup import Group
 from harness.sandbox.environment import ACCOUNT_FILES
 from harness.sandbox.identity import Identity
-from harness.sandbox.launch import Launched, in_memory, launch
+from harness.sandbox.launch import Launched, in_memory
 from harness.sandbox.mountpoints import MountPoints
 from harness.sandbox.profile import INNER_GATE, SHELL_READY, Profile, bubblewrap_arguments
 from harness.sandbox.session import CommandSession
@@ -59,11 +59,8 @@ class BubblewrapSession(CommandSession):
             packed = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
             options = _passed(ours, packed, "arguments")
             program = [str(setting.bwrap), "--args", str(options), "--", "/bin/sh", "-c", INNER_GATE, "sh"]
-            return launch(
-                self.limited([*program, command]),
-                identity=setting.identity,
-                inherited=(seccomp, their_info, options, *files.values()),
-                info=info,
+            return self.launch(
+                [*program, command], inherited=(seccomp, their_info, options, *files.values()), info=info
             )
 
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:

@@ -1,4 +1,4 @@
-"""Control groups, version 1 or 2, where this process may make them: memory, process count, processor share."""
+"""Control groups, version 1 or 2, where this process may make them: memory, processes, processor share."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ class Group:
                     _log.warning("cgroup_left_behind", directory=str(directory), error=str(error))
 
 
-def find_delegation(mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> Delegation | None:
+def find_delegation(
+    mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")
+) -> Delegation | None:
     """Return where this process may make groups, or None. Removes groups that a dead worker left."""
     mounted = [line.split(" ")[1:4] for line in mounts.read_text().splitlines()]
     belongs = dict(_memberships(own.read_text()))

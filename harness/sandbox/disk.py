@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -15,7 +16,6 @@ from harness.sandbox.family import deleted_file_bytes
 _BYTES_PER_FILE = 4096
 """So many files are allowed as would fill the byte limit with one block each."""
 _UNCONDITIONAL_SECONDS = 10.0
-_RELAXED_SECONDS = 1.0
 
 
 class TreeTooDeep(Exception):
@@ -49,7 +49,8 @@ class DiskWatch:
         began = time.monotonic()
         self._filesystem = self._filesystem_usage()
         try:
-            now = _usage(self._roots, stop_at=(self._start[0] + self._limit[0], self._start[1] + self._limit[1]))
+            ceiling = (self._start[0] + self._limit[0], self._start[1] + self._limit[1])
+            now = _usage(self._roots, stop_at=ceiling)
         except TreeTooDeep:
             return True
         deleted = deleted_file_bytes(pid, self._devices) if pid is not None else 0
@@ -84,7 +85,7 @@ def _usage(roots: Sequence[Path], stop_at: tuple[int, int] | None = None) -> tup
         try:
             listing = list(os.scandir(waiting.pop()))
         except OSError as error:
-            if error.errno == 36:  # ENAMETOOLONG
+            if error.errno == errno.ENAMETOOLONG:
                 raise TreeTooDeep from error
             continue
         for entry in listing:

@@ -12,7 +12,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield `pid` and all that descends from it now. Under an init, orphans are its children, so none is missed."""
+    """Yield `pid` and all that descends from it now. An init is the parent of orphans, so none is missed."""
     waiting = [pid]
     while waiting:
         current = waiting.pop()
@@ -23,11 +23,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def memory_of(pid: int) -> int:
-    """Return the bytes of memory that a process tree uses by itself, in proportion where it shares.
-
-    The cheap count takes pages that parent and child still share twice, so only when it is above zero by much
-    would the exact one be needed; `exceeds_memory` decides that.
-    """
+    """Return the bytes of memory that a process tree uses, shared pages in proportion. Costs a page walk."""
     total = 0
     for member in descendants(pid):
         with suppress(OSError, ValueError):
@@ -38,7 +34,11 @@ def memory_of(pid: int) -> int:
 
 
 def exceeds_memory(pid: int, limit: int) -> bool:
-    """Tell whether a process tree uses more than `limit` bytes; the exact count is made only when needed."""
+    """Tell whether a process tree uses more than `limit` bytes.
+
+    The cheap count takes pages that parent and child still share twice; only if it is too high, the exact
+    one is made.
+    """
     roughly = 0
     for member in descendants(pid):
         with suppress(OSError, ValueError, IndexError):
@@ -48,7 +48,7 @@ def exceeds_memory(pid: int, limit: int) -> bool:
 
 
 def deleted_file_bytes(pid: int, devices: frozenset[int]) -> int:
-    """Return the bytes of files on `devices` that a process tree holds open but that have no name any more."""
+    """Return the bytes of files on `devices` that a process tree holds open and that have no name any more."""
     sizes: dict[tuple[int, int], int] = {}
     for member in descendants(pid):
         with suppress(OSError):

@@ -58,13 +58,11 @@ def require_reachable(path: Path, identity: Identity, *, purpose: str, writable:
         if last and not stat.S_ISDIR(found.st_mode):
             raise SandboxError(f"{purpose} {path} cannot be used: it is not a directory")
         if _bits_for(found, identity) & wanted != wanted:
+            obstacle = f"{part} has mode {stat.S_IMODE(found.st_mode):04o} and owner {found.st_uid}"
+            remedy = f"chown -R {identity.uid} {path}" if last and writable else f"chmod o+x {part}"
             raise SandboxError(
-                f"{purpose} {path} cannot be used by user id {identity.uid}: {part} has mode "
-                f"{stat.S_IMODE(found.st_mode):04o} and owner {found.st_uid}; move it to a place that this user "
-                f"can reach, or allow it with: chmod o+x {part}"
-                if not (last and writable)
-                else f"{purpose} {path} is not writable for user id {identity.uid} (owner {found.st_uid}): "
-                f"chown -R {identity.uid} {path}"
+                f"{purpose} {path} cannot be used by user id {identity.uid}: {obstacle}; "
+                f"move it to a place that this user can reach, or allow it with: {remedy}"
             )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import select
 import signal
 import subprocess
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +19,14 @@ from domain.errors import SandboxError
 from harness.sandbox.identity import Identity
 
 _log = structlog.get_logger(__name__)
-_OUTER_GATE = 'read -r go && echo 1000 >/proc/self/oom_score_adj && exec "$@"'
-"""Waits for leave, then makes itself, and so all that it becomes, the first to go when memory ends."""
+_CHILD_PID = re.compile(rb'"child-pid": (\d+)[^\d]')
+_OUTER_GATE = """\
+read -r go && echo 1000 >/proc/self/oom_score_adj || exit
+while [ "$1" != -- ]; do ulimit "$1" "$2" && shift 2 || exit; done
+shift
+exec "$@"
+"""
+"""Waits for leave; makes itself, and so all that it becomes, limited and the first to go without memory."""
 _CHILD_PID_PATIENCE_SECONDS = 1.0
 _DEATH_PATIENCE_SECONDS = 1.5
 
@@ -49,10 +54,13 @@ class Launched:
         """Read the pid of the sandbox's init, which bubblewrap has announced, and take hold of it."""
         if self._init is not None or self.info is None:
             return
-        announced = os.read(self.info, 4096)
-        if not announced:
-            return
-        pid = int(json.loads(announced)["child-pid"])
+        announced = b""
+        while (found := _CHILD_PID.search(announced)) is None:
+            part = os.read(self.info, 4096)
+            if not part:
+                return
+            announced += part
+        pid = int(found[1])
         with suppress(ProcessLookupError):
             self._init = os.pidfd_open(pid)
             self.init_pid = pid
@@ -67,7 +75,7 @@ class Launched:
         is not reported dead before every process of its namespace is.
         """
         if self._init is None and self.info is not None:
-            with suppress(OSError, ValueError, KeyError):
+            with suppress(OSError):
                 if _readable(self.info, _CHILD_PID_PATIENCE_SECONDS):
                     self.learn_init()
         if self._init is not None:
@@ -94,18 +102,25 @@ class Launched:
 
 
 def launch(
-    command: Sequence[str], *, identity: Identity, inherited: Sequence[int] = (), info: int | None = None
+    command: Sequence[str],
+    *,
+    identity: Identity,
+    limits: Mapping[str, int],
+    inherited: Sequence[int] = (),
+    info: int | None = None,
 ) -> Launched:
     """Start `command` behind a gate, with an empty environment and no descriptor but those `inherited`.
 
-    `info` is our end of the pipe on which bubblewrap announces its init; it is closed with the result.
+    `limits` are options of bash's `ulimit`. `info` is our end of the pipe on which bubblewrap announces its
+    init; it is closed with the result.
     Raises SandboxError if nothing can be started.
     """
     output, theirs = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(output, False)
+    options = [word for option, ceiling in limits.items() for word in (option, str(ceiling))]
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _OUTER_GATE, "sh", *command],
+            ["/bin/bash", "--noprofile", "--norc", "-c", _OUTER_GATE, "gate", *options, "--", *command],
             stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, bufsize=0,
             env={}, cwd="/", umask=0o022, start_new_session=True,
             close_fds=True, pass_fds=inherited,

@@ -1,6 +1,6 @@
-"""The hard limits of a command, put on by small programs that run before it and become it.
+"""The hard limits of a command, which the gate before it puts on itself and so on all that it becomes.
 
-They limit themselves, because root in a container often may not limit others (CAP_SYS_RESOURCE, CAP_SYS_NICE).
+The gate does it, because root in a container often may not limit others (CAP_SYS_RESOURCE, CAP_SYS_NICE).
 """
 
 from __future__ import annotations
@@ -14,40 +14,29 @@ _OPEN_FILES = 4096
 _OWN_PROCESSES = 8
 """Room for what is ours in the sandbox: two bubblewraps, the gates, and their threads."""
 
-_KINDS = {
-    "nproc": resource.RLIMIT_NPROC,
-    "data": resource.RLIMIT_DATA,
-    "fsize": resource.RLIMIT_FSIZE,
-    "nofile": resource.RLIMIT_NOFILE,
-    "core": resource.RLIMIT_CORE,
-}
+IDLE_PRIORITY = ("/usr/bin/chrt", "--idle", "0")
+"""Words before a command that make it yield the processor to everything else."""
 
 
-def limiting_prefix(policy: SandboxPolicy, *, processes_before: int, yield_processor: bool) -> list[str]:
-    """Return the words to put before a command: processes, data, file size, descriptors, core dumps.
+def limit_options(policy: SandboxPolicy, *, processes_before: int) -> dict[str, int]:
+    """Return the limits as options of bash's `ulimit`: processes, data, file size, descriptors, core dumps.
 
-    RLIMIT_NPROC counts all processes of the user, so those that ran before are added. RLIMIT_DATA instead of
-    RLIMIT_AS, which WebAssembly and garbage collectors reserve by the gigabyte without using it.
+    The process limit counts all processes of the user, so those that ran before are added. Data instead of
+    address space, which WebAssembly and garbage collectors reserve by the gigabyte without using it.
     """
-    wanted = {
-        "nproc": policy.processes + processes_before + _OWN_PROCESSES,
-        "data": policy.memory_bytes,
-        "fsize": policy.file_bytes,
-        "nofile": _OPEN_FILES,
-        "core": 0,
-    }
-    options = [f"--{name}={ceiling}:{ceiling}" for name, ceiling in _attainable(wanted).items()]
-    prefix = ["/usr/bin/prlimit", *options]
-    return ["/usr/bin/chrt", "--idle", "0", *prefix] if yield_processor else prefix
-
-
-def _attainable(wanted: dict[str, int]) -> dict[str, int]:
-    """Return the limits, none above a hard limit that we are under ourselves."""
-    hard = {name: resource.getrlimit(kind)[1] for name, kind in _KINDS.items()}
     return {
-        name: value if hard[name] == resource.RLIM_INFINITY else min(value, hard[name])
-        for name, value in wanted.items()
+        "-u": _attainable(resource.RLIMIT_NPROC, policy.processes + processes_before + _OWN_PROCESSES),
+        "-d": _attainable(resource.RLIMIT_DATA, policy.memory_bytes) // 1024,
+        "-f": _attainable(resource.RLIMIT_FSIZE, policy.file_bytes) // 1024,
+        "-n": _attainable(resource.RLIMIT_NOFILE, _OPEN_FILES),
+        "-c": 0,
     }
+
+
+def _attainable(kind: int, wanted: int) -> int:
+    """Return the wanted limit, or the hard limit that we are under ourselves if that is lower."""
+    _, hard = resource.getrlimit(kind)
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def threads_of(uid: int) -> int:

@@ -25,7 +25,7 @@ class MountPoints:
             steps = _steps(root, relative)
             if (obstacle := _obstacle(steps)) is not None:
                 raise SandboxError(
-                    f"{obstacle} is in the way of a tool directory; install the tools outside of /work and /tmp"
+                    f"{obstacle} is in the way of a tool directory; have the tools outside of /work and /tmp"
                 )
             self._new += [step for step in reversed(steps) if not step.exists()]
 

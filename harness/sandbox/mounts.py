@@ -20,8 +20,7 @@ _NEEDED_OF_ETC = (
     "services",
     "protocols",
     "mime.types",
-    "python3*",
-    "perl",
+    "python3.*",
     "java-*",
 )
 
@@ -81,18 +80,24 @@ def _check_tool(tool: Path) -> None:
     taken = any(guest.is_relative_to(made) for made in _MADE_BY_US) or guest in (WORK, TEMPORARY)
     hides = any(made.is_relative_to(guest) for made in (*_MADE_BY_US, WORK, TEMPORARY))
     if not tool.is_absolute() or ".." in tool.parts or (taken and not tool.is_relative_to("/usr")) or hides:
-        raise SandboxError(f"tool directory {tool} cannot be mounted at its own path; put the tools elsewhere")
+        raise SandboxError(
+            f"tool directory {tool} cannot be mounted at its own path; put the tools elsewhere"
+        )
     if not tool.is_dir():
         raise SandboxError(f"tool directory {tool} does not exist; correct the setting that names it")
 
 
 def _base_prefixes(tool: Path) -> Iterator[Path]:
-    """Yield the installation prefixes of the interpreter behind a virtual environment, as written and real."""
+    """Yield the installation prefixes of the interpreter behind a virtual environment, written and real."""
     try:
         lines = (tool / "pyvenv.cfg").read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return
-    homes = [Path(value.strip()) for key, _, value in (line.partition("=") for line in lines) if key.strip() == "home"]
+    homes = [
+        Path(value.strip())
+        for key, _, value in (line.partition("=") for line in lines)
+        if key.strip() == "home"
+    ]
     for home in homes:
         prefixes = {home.parent: None, home.resolve().parent: None}
         for interpreter in sorted((tool / "bin").glob("python*")):

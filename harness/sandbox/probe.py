@@ -126,7 +126,7 @@ def problems_seen(seen: Mapping[str, str], host_namespaces: frozenset[str]) -> l
         ("NoNewPrivs:", lambda value: value == "1"),
         ("Seccomp:", lambda value: value == "2"),
         ("environment", lambda value: set(value.split()) <= _allowed_names()),
-        ("first_environment", lambda value: set(value.split()) <= {"PWD=/"}),
+        ("first_environment", lambda value: {item.partition("=")[0] for item in value.split()} <= _SHELL_OWN),
         ("processes", lambda value: 0 < len(value.split()) <= 8 and "/proc/1" in value.split()),
     )
     problems = [
@@ -168,7 +168,7 @@ def _allowed_names() -> set[str]:
 
 
 def _own_namespaces() -> frozenset[str]:
-    return frozenset(os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES)
+    return frozenset(os.fspath(Path(f"/proc/self/ns/{name}").readlink()) for name in _NAMESPACES)
 
 
 def _is_zero(value: str) -> bool:

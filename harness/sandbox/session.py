@@ -15,8 +15,8 @@ from harness.sandbox.cgroup import Group
 from harness.sandbox.disk import DiskWatch, remove_tree
 from harness.sandbox.family import exceeds_memory
 from harness.sandbox.identity import Identity
-from harness.sandbox.launch import Launched
-from harness.sandbox.limits import limiting_prefix, threads_of
+from harness.sandbox.launch import Launched, launch
+from harness.sandbox.limits import IDLE_PRIORITY, limit_options, threads_of
 from harness.sandbox.results import result_of, unsendable
 from harness.sandbox.supervise import Check, Ending, StopSignal, Watch, drain
 
@@ -49,14 +49,14 @@ class CommandSession(ABC):
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
         """Let a command with its limits begin; return an ending if one came first. Raises SandboxError."""
 
-    def _sweep(self) -> None:
+    def _sweep(self) -> None:  # noqa: B027 - most back ends have nothing more to kill
         """Kill what `Launched.end` cannot reach."""
 
-    def _release(self) -> None:
+    def _release(self) -> None:  # noqa: B027 - nor anything more to undo
         """Undo what was prepared outside of the scratch directory."""
 
     def run(self, command: str, deadline_seconds: float) -> CommandResult:
-        """Run a shell command in the worktree; return within `deadline_seconds` + 2 s, with its output so far.
+        """Run a shell command in the worktree; return within `deadline_seconds` + 2 s, with its output.
 
         Background processes end with the command. Raises SandboxError if the sandbox cannot be set up;
         never for what the command does.
@@ -114,12 +114,17 @@ class CommandSession(ABC):
             launched.close()
         return status, ending
 
-    def limited(self, command: Sequence[str]) -> list[str]:
-        """Return the words that run `command` under the policy's limits."""
-        prefix = limiting_prefix(
-            self.policy, processes_before=self._processes_before, yield_processor=self._yield_processor
+    def launch(
+        self, command: Sequence[str], *, inherited: Sequence[int] = (), info: int | None = None
+    ) -> Launched:
+        """Start a command up to its first gate, under the policy's limits. Raises SandboxError."""
+        return launch(
+            [*IDLE_PRIORITY, *command] if self._yield_processor else command,
+            identity=self.identity,
+            limits=limit_options(self.policy, processes_before=self._processes_before),
+            inherited=inherited,
+            info=info,
         )
-        return [*prefix, *command]
 
     def _admit(self, launched: Launched) -> None:
         if self._group is None:
