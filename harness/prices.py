@@ -1,4 +1,4 @@
-"""What a model costs: the operator's own price first, else the table that ships with litellm, read as a file."""
+"""What a model costs: the operator's own price, else the table that ships with litellm, read as a file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class PriceList:
         for name, value in (("INPUT", self._input), ("OUTPUT", self._output)):
             if not value.is_finite() or value < 0:
                 raise ConfigurationError(
-                    f"FIXWRIGHT_MODEL_PRICE_{name} must be dollars per million tokens such as 3.00, not {value}"
+                    f"FIXWRIGHT_MODEL_PRICE_{name} must be US dollars per million tokens such as 3.00, "
+                    f"not {value}"
                 )
         if self._input == 0 or self._output == 0:
             raise _unpriced(model, "a price of 0 is taken to be unknown")

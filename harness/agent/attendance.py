@@ -26,7 +26,7 @@ class WallClock(Exception):
 
 
 class Attendance:
-    """Serves one child. The child asks, this answers; it holds the sandbox and the money, the child neither."""
+    """Serves one child: the child asks, this answers. The sandbox and the money are held here alone."""
 
     def __init__(
         self,

@@ -18,7 +18,8 @@ LONGEST_NOTES = 6_000
 LONGEST_SLICES = 80_000
 
 _TRACE = re.compile(
-    r"^[^\n]*(?:Traceback \(most recent call last\)|Exception in thread|panicked at|\bError:|\bException:)[^\n]*\n"
+    r"^[^\n]*(?:Traceback \(most recent call last\)|Exception in thread|panicked at|\bError:|\bException:)"
+    r"[^\n]*\n"
     r"(?:[^\n]*\n){0,2}?(?:(?:[ \t]+[^\n]*|Caused by:[^\n]*|\w[\w.]*(?:Error|Exception)\b[^\n]*)(?:\n|\Z))+",
     re.MULTILINE,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from domain.errors import AgentFailure, ProviderUnavailable
 from domain.ports import AgentReport, Brief
 from domain.text import Redactor, one_line
-from harness.agent.link import Link, end_with, step_back
+from harness.agent.link import Link, end_with, leave, step_back
 from harness.agent.protocol import count_of, dump, load
 from harness.agent.settings import AgentSettings, ModelSettings
 
@@ -47,7 +47,7 @@ def _connect() -> Link:
     """Take standard output for messages alone; whatever else prints goes to standard error."""
     writer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    return Link(sys.stdin.buffer, writer)
+    return Link(sys.stdin.buffer, writer, orphaned=leave)
 
 
 def _load(link: Link, model: ModelSettings, settings: AgentSettings) -> Conversation:

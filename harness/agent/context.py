@@ -14,7 +14,7 @@ SHORT = 200
 
 SHORT_COMMAND = 1500
 RELIEF = 0.7
-"""To this part of the budget the conversation is brought at once, so that a cached beginning lasts a while."""
+"""The part of the budget that is freed down to at once, so that a cached beginning lasts a while."""
 
 
 class Context:

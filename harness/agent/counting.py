@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import litellm
 
 CAUTION = 1.4
-"""Our tokenizer is not the provider's. Against it, other providers count up to a third more on source code."""
+"""Our tokenizer is not the provider's. Other providers count up to a third more on source code."""
 
 MARGIN = 1.1
 """What is added to the provider's own counts once they are known."""

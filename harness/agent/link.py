@@ -18,20 +18,20 @@ ORPHANED = 3
 
 
 class Link:
-    """Messages to and from the worker. Everything sent passes `redact`, so that no key can leave in a text."""
+    """Messages to and from the worker. Everything sent passes `redact`: no key can leave in a text."""
 
-    def __init__(self, reader: IO[bytes], writer: IO[bytes]) -> None:
+    def __init__(self, reader: IO[bytes], writer: IO[bytes], *, orphaned: Callable[[], None]) -> None:
         self.redact: Callable[[str], str] = str
         self._writer = writer
         self._arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = reader
+        self._orphaned = orphaned
         threading.Thread(target=self._listen, name="link", daemon=True).start()
 
     def _listen(self) -> None:
         for line in self._reader:
             self._arrived.put(line)
-        # Nobody is left to report to, and a call in flight must not be followed by another.
-        os._exit(ORPHANED)
+        self._orphaned()
 
     def receive(self, kind: str) -> Message:
         """Wait for the worker's next message, which must be of this kind. Raises BadMessage."""
@@ -40,12 +40,12 @@ class Link:
             raise BadMessage(f"{message['type']} instead of {kind}")
         return message
 
-    def tell(self, kind: str, **fields: object) -> None:
+    def tell(self, kind: str, /, **fields: object) -> None:
         """Send a message that has no answer."""
         self._writer.write(encode({"type": kind, **_redacted(fields, self.redact)}))
         self._writer.flush()
 
-    def ask(self, kind: str, **fields: object) -> Message:
+    def ask(self, kind: str, /, **fields: object) -> Message:
         """Send a message and return its answer."""
         self.tell(kind, **fields)
         return self.receive("reply")
@@ -65,11 +65,16 @@ def _clean(value: object, redact: Callable[[str], str]) -> object:
     return value
 
 
+def leave() -> None:
+    """End this process at once: nobody is left to report to, and no call may follow the one in flight."""
+    os._exit(ORPHANED)
+
+
 def end_with(parent: int) -> None:
     """Ask the kernel to end this process with the worker; end it now if the worker is gone already."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
-        os._exit(ORPHANED)
+        leave()
 
 
 def step_back(niceness: int) -> None:

@@ -60,7 +60,7 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
         return self._first_step + int(self.n_calls)
 
     def work(self, opening: Sequence[Message], *, recorded: int) -> Message:
-        """Go on from `opening`, of which the first `recorded` messages are on record; return the exit's extra."""
+        """Go on from `opening`, whose first `recorded` messages are on record; return the exit's extra."""
         self._opening = opening
         self._recorded = recorded
         return cast("Message", self.run())
@@ -112,7 +112,7 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
             raise InterruptAgentFlow(
                 exit_message("stuck", "stuck: the same commands with the same output, again after a warning")
             )
-        return observations
+        return list(observations)
 
     def _circling(self, actions: Sequence[Message], observations: Sequence[Message]) -> str:
         """Return "stop", "nudge" or "" for the whole answer."""
@@ -139,7 +139,7 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
 
 
 def record_of(kind: str, step: int, messages: Sequence[Message]) -> Message:
-    """Return a transcript's record of a step: its new messages, and the usage, dollars and seconds of its call."""
+    """Return a transcript's record of a step: its new messages, and what its model call used and cost."""
     extras = [cast("Message", message.get("extra") or {}) for message in messages]
     paid = next((extra for extra in extras if "dollars" in extra), {})
     return {

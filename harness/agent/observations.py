@@ -8,8 +8,8 @@ from domain.text import clip, plain
 from harness.agent.protocol import Message
 
 NUDGE = (
-    "You have done exactly this several times, with the same result. Doing it again will not help. Think about"
-    " what you know, and try something else; if you cannot get further, submit an honest report."
+    "You have done exactly this several times, with the same result. Doing it again will not help. Think"
+    " about what you know, and try something else; if you cannot get further, submit an honest report."
 )
 
 
@@ -47,8 +47,8 @@ def correction(fault: str) -> str:
     """Return what to tell a model whose answer could not be used."""
     if fault == "cut off":
         return (
-            "Your answer was cut off at its length limit, and nothing of it was executed. Answer more briefly:"
-            " think less at a time, and split large edits into several commands."
+            "Your answer was cut off at its length limit, and nothing of it was executed. Answer more"
+            " briefly: think less at a time, and split large edits into several commands."
         )
     return (
         f"Your answer was {fault}. Call the tool `bash` to go on, or the tool `submit` to hand in your report"

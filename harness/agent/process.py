@@ -1,4 +1,4 @@
-"""The agent in the worker: starts the child that calls the model, and does for it what it may not do itself."""
+"""The agent in the worker: starts the child that calls the model, and ends it for certain."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ChildAgent:
         return self._child.pid if self._child else None
 
     def prestart(self) -> None:
-        """Start the child now, so that loading litellm overlaps with other preparation. Raises AgentFailure."""
+        """Start the child now, so that its imports overlap with other preparation. Raises AgentFailure."""
         if self._child is not None:
             return
         self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -103,11 +103,12 @@ class ChildAgent:
                 raise AssertionError("prestart makes a child or raises")
             return attendance.serve(self._child, brief)
         except WallClock:
+            minutes = self._settings.wall_seconds / 60
             return AgentReport(
                 restatement=attendance.restatement,
                 claim=None,
                 stopped_by=Limit.WALL_CLOCK,
-                stop_detail=f"{self._settings.wall_seconds / 60:.0f} minutes ({Limit.WALL_CLOCK}) are used up",
+                stop_detail=f"{minutes:.0f} minutes ({Limit.WALL_CLOCK}) are used up",
                 steps=attendance.steps,
             )
         finally:

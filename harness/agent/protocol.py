@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -38,19 +38,19 @@ def decode(line: bytes) -> Message:
 
 
 @functools.cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
+def _adapter(kind: Hashable) -> TypeAdapter[object]:
+    return TypeAdapter(cast("type[object]", kind))
 
 
 def dump(kind: type[T], value: T) -> Message:
     """Return a dataclass as plain JSON values."""
-    return cast("Message", _adapter(kind).dump_python(value, mode="json"))
+    return cast("Message", _adapter(cast("Hashable", kind)).dump_python(value, mode="json"))
 
 
 def load(kind: type[T], value: object) -> T:
     """Return a dataclass from plain JSON values. Raises BadMessage."""
     try:
-        return _adapter(kind).validate_python(value)
+        return cast("T", _adapter(cast("Hashable", kind)).validate_python(value))
     except ValidationError as error:
         first = error.errors()[0]
         raise BadMessage(f"{kind.__name__}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

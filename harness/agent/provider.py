@@ -26,8 +26,8 @@ _NO_CREDIT = re.compile(
     re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
-    r"context[_ ]?(length|window)|maximum context|prompt is too long|too many (input )?tokens|input is too long"
-    r"|exceeds? .{0,40}(context|token limit)|reduce the length",
+    r"context[_ ]?(length|window)|maximum context|prompt is too long|too many (input )?tokens"
+    r"|input is too long|exceeds? .{0,40}(context|token limit)|reduce the length",
     re.IGNORECASE,
 )
 
@@ -56,7 +56,7 @@ class Trouble(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What came back. `usage` is None when the provider did not count; `billed` is its own figure in dollars."""
+    """What came back. `usage` is None when the provider did not count; `billed` is its own figure."""
 
     message: Message
     finish_reason: str
@@ -111,7 +111,7 @@ def _within(seconds: float, work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             outcome.put((work(), None))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # raised again below, in the thread that waits
             outcome.put((None, error))
 
     threading.Thread(target=run, name="model-call", daemon=True).start()

@@ -1,4 +1,4 @@
-"""An agent without a model: it runs a list of commands and hands in a report. For tests and demonstrations."""
+"""An agent without a model: it runs a list of commands and hands in a report."""
 
 from __future__ import annotations
 

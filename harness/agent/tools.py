@@ -47,7 +47,7 @@ def _schema(model: type[BaseModel]) -> Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A model's answer, read: the message to keep, what to do, or what is wrong with the answer as a whole."""
+    """A model's answer, read: the message to keep, and what to do or what is wrong with all of it."""
 
     message: Message
     actions: list[Message] = field(default_factory=list)

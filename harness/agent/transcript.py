@@ -1,7 +1,7 @@
 """Reads the records of an attempt back into a conversation that can go on. All pure.
 
-A record is what `Observer.stepped` is given: `kind` ("restatement", "step" or "end"), `step`, `messages` (only
-the new ones), and `usage`, `cost` (dollars as text) and `seconds` of its model call. A message has the fields
+A record is what `Observer.stepped` is given: `kind` ("restatement", "step" or "end"), `step`, `messages` (the
+new ones), and `usage`, `cost` (dollars as text) and `seconds` of its model call. A message has the fields
 of the chat-completions interface, and under `extra` what is known of it: the command, its exit code and
 seconds; the answer's finish reason; the fault that it was sent back for.
 """
