@@ -12,9 +12,10 @@ import structlog
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
 from harness.localize import BaselineLocalizer
-from harness.prices import price_of
-from harness.sandbox import BubblewrapSandbox
-from harness.toolbox import TOOLBOX
+from harness.git import GitRunner
+from harness.prices import PriceList
+from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.toolbox import directory as toolbox_directory
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
 from store.ledger import SqliteLedger
@@ -25,7 +26,6 @@ from app.forges import open_forges
 from app.log import configure_logging
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys
 from app.wake import Bell, BellListener
-from domain.model import Price
 from domain.ports import SandboxPolicy
 from domain.text import Redactor
 from harness.attempt import Bench
@@ -54,12 +54,16 @@ def build_loop(settings: WorkerSettings) -> Loop:
         queue=queue,
         ledger=SqliteLedger(database, clock),
         forges=forges,
-        bench=_bench(settings),
+        bench=_bench(settings, redact),
         clock=clock,
         desk=SignalDesk(queue, forges, serving),
         caps=settings.caps,
         model=settings.model,
-        price_of=lambda model: _price(settings, model),
+        price_of=PriceList(
+            input_per_million=settings.model_price_input,
+            output_per_million=settings.model_price_output,
+            free=settings.model_free,
+        ),
         transcripts=settings.data_dir / "transcripts",
         redact=redact,
         lease_seconds=settings.lease_seconds,
@@ -75,7 +79,9 @@ def build_loop(settings: WorkerSettings) -> Loop:
 def main() -> None:
     """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
     settings = load_worker_settings()
-    configure_logging(settings.log_format, Redactor([*settings.secrets(), *provider_keys().values()]))
+    configure_logging(
+        settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()])
+    )
     loop = build_loop(settings)
     loop.shop.bench.sandbox.self_test()
     bell = Bell(settings.bell_path)
@@ -89,10 +95,12 @@ def main() -> None:
     loop.run()
 
 
-def _bench(settings: WorkerSettings) -> Bench:
+def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: TOOLBOX})
-    workspaces = Workspaces(settings.data_dir / "work", (uid, uid) if uid is not None else None)
+    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: toolbox_directory()})
+    owner = (uid, uid) if uid is not None else None
+    runner = GitRunner(settings.data_dir / "git-home", redact=redact)
+    workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
     workspaces.sweep()
     return Bench(
         sandbox=sandbox,
@@ -112,7 +120,6 @@ def _agent(settings: WorkerSettings) -> ChildAgent:
             name=settings.model,
             api_key=key,
             api_base=settings.api_base,
-            keys=provider_keys(),
             max_output_tokens=settings.max_output_tokens,
         ),
         settings=AgentSettings(
@@ -122,10 +129,6 @@ def _agent(settings: WorkerSettings) -> ChildAgent:
         ),
         network=network_variables(),
     )
-
-
-def _price(settings: WorkerSettings, model: str) -> Price:
-    return settings.own_price or price_of(model)
 
 
 def _limits(settings: WorkerSettings, workspace: Workspace) -> SandboxPolicy:

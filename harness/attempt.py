@@ -12,6 +12,7 @@ from domain.claim import Claim, Restatement
 from domain.errors import (
     AgentFailure,
     ConfigurationError,
+    GitError,
     PolicyRefusal,
     ProviderUnavailable,
     SandboxError,
@@ -34,7 +35,7 @@ from domain.model import (
 from domain.ports import Agent, AgentReport, Brief, Localizer, Meter, Sandbox, SandboxPolicy
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import check_change, scan_secrets
-from harness.checkpoints import Checkpoints, last_checkpoint
+from harness.checkpoints import Checkpoints, Start, last_checkpoint
 from harness.git import Mirror, Snapshot
 from harness.guard import guard
 from harness.handoff import PastAttempt, hand_off
@@ -196,9 +197,14 @@ class AttemptRun:
         base_sha = (mirror.merge_base(start.sha, default) or default) if start.branch else start.sha
         config = parse_repo_config(mirror.read_file(default, FILE_NAME))
         start_tree, touched = self._start_tree(mirror, start, base_sha)
-        workspace = self.bench.workspaces.open(order.task.id, order.attempt.number, mirror, start.sha)
-        mirror.materialize(start_tree, workspace.tree)
-        workspace.hand_over()
+        workspace = self.bench.workspaces.open(order.task.id, order.attempt.number)
+        workspace.fill(
+            mirror,
+            start.sha,
+            branch=start.branch or order.repository.default_branch,
+            url=order.access.url,
+            tree=start_tree,
+        )
         return _Ground(mirror, start, base_sha, config, workspace, start_tree, touched)
 
     def _start_point(self, mirror: Mirror, default: str) -> StartPoint:
@@ -206,7 +212,7 @@ class AttemptRun:
         branch = self.order.start_branch
         head = mirror.default_head(branch) if branch else ""
         recorded = self.order.attempt.base_sha
-        if recorded and mirror.has_commit(recorded):
+        if recorded and _is_there(mirror, recorded):
             return StartPoint(sha=recorded, branch=branch if head else "")
         return StartPoint(sha=head, branch=branch) if head else StartPoint(sha=default)
 
@@ -214,7 +220,7 @@ class AttemptRun:
         """Return the tree to begin with: the last checkpoint, or the earlier work that is worth keeping."""
         checkpoint = last_checkpoint(self.journal.past_steps())
         tree = mirror.tree_of(start.sha)
-        if checkpoint and mirror.has_commit(checkpoint):
+        if checkpoint and _is_there(mirror, checkpoint):
             tree = mirror.tree_of(checkpoint)
         elif self.order.past and self.order.past[-1].outcome is Outcome.UNVERIFIED:
             tree = self.order.past[-1].tree or tree
@@ -276,9 +282,8 @@ class AttemptRun:
             journal=self.journal,
             mirror=ground.mirror,
             worktree=ground.workspace.tree,
-            start_sha=ground.start.sha,
-            start_tree=ground.start_tree,
-            ref=f"refs/fixwright/attempts/{self.order.attempt.id}",
+            start=Start(ground.start.sha, ground.start_tree, self.order.attempt.started_at),
+            ref=f"attempts/{self.order.attempt.id}",
         )
         try:
             return self.bench.agent.run(brief, session, self.meter, checkpoints)
@@ -306,14 +311,17 @@ class AttemptRun:
 
     def _snapshot(self, ground: _Ground) -> Snapshot:
         snapshot = ground.mirror.snapshot(ground.workspace.tree, ground.start_tree)
-        self.known.left_out = snapshot.left_out
+        self.known.left_out = (
+            *(f"{excluded.path} ({excluded.why})" for excluded in snapshot.excluded),
+            *(f"{path} (ignored by the repository)" for path in snapshot.ignored),
+        )
         return snapshot
 
     def _critical_findings(self, ground: _Ground, snapshot: Snapshot) -> tuple[Finding, ...]:
         changes = ground.mirror.changes(ground.mirror.tree_of(ground.base_sha), snapshot.tree)
         base_tree = ground.mirror.tree_of(ground.base_sha)
         found = check_change(changes, ground.config.protected_paths)
-        found += scan_secrets(ground.mirror, base_tree, snapshot.tree)
+        found += scan_secrets(ground.mirror.added_lines(base_tree, snapshot.tree))
         return tuple(finding for finding in found if finding.severity is Severity.CRITICAL)
 
     def _check(self, ground: _Ground, snapshot: Snapshot) -> None:
@@ -372,6 +380,14 @@ class AttemptRun:
             suspects=known.suspects,
             left_out=known.left_out,
         )
+
+
+def _is_there(mirror: Mirror, sha: str) -> bool:
+    """Tell whether a commit that was recorded is still in the mirror: mirrors may be made anew."""
+    try:
+        return bool(mirror.tree_of(sha))
+    except GitError:
+        return False
 
 
 def _messages(steps: Sequence[object]) -> tuple[dict[str, object], ...]:
