@@ -159,8 +159,7 @@ def _problems(stage: Stage, scenario: Scenario, task: Task, pulls: list[Pull]) -
 def _tree_problems(stage: Stage, task: Task, pull: Pull) -> list[str]:
     verdicts = [stage.queue.verdict(attempt) for attempt in stage.queue.attempts(task.id)]
     verified = {verdict.tree for verdict in verdicts if verdict is not None and verdict.verified}
-    head = stage.world.git.commits(stage.repository.id, pull.head_branch)[0]
-    pushed = head.tree
+    pushed = stage.world.git.tree(stage.repository.id, pull.head_branch)
     published = [p for p in stage.queue.publications(task.id) if p.kind is PublicationKind.PULL]
     problems = []
     if pushed not in verified:

@@ -106,7 +106,7 @@ def _scripted(scenario: Scenario, case: Case) -> ScriptedModel:
 def _model_settings(model: ScriptedModel) -> dict[str, str]:
     return {
         "FIXWRIGHT_MODEL": MODEL_NAME,
-        "FIXWRIGHT_API_BASE": model.base_url,
+        "FIXWRIGHT_API_BASE": model.address,
         "FIXWRIGHT_API_KEY": model.api_key,
         "FIXWRIGHT_MODEL_PRICE_INPUT": str(PRICE_INPUT),
         "FIXWRIGHT_MODEL_PRICE_OUTPUT": str(PRICE_OUTPUT),
