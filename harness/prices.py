@@ -74,6 +74,11 @@ class PriceList:
         )
 
 
+def price_of(model: str) -> Price:
+    """Return a model's price in the table that ships with litellm. Raises Unpriced, ConfigurationError."""
+    return PriceList()(model)
+
+
 def _unpriced(model: str, why: str) -> Unpriced:
     return Unpriced(
         f"no price is known for the model {model!r}: {why}. Set FIXWRIGHT_MODEL_PRICE_INPUT and "

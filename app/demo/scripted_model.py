@@ -150,8 +150,8 @@ class ScriptedModel:
         self._server.server_close()
 
     @property
-    def address(self) -> str:
-        """Return the base address for `api_base`."""
+    def base_url(self) -> str:
+        """Return the address for a client's `api_base`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     @property
@@ -427,7 +427,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     scripts: Mapping[str, Script] = getattr(importlib.import_module(module), name)
     price = Price(input=chosen.input / 10**6, output=chosen.output / 10**6)
     with ScriptedModel(scripts, price=price, port=chosen.port) as model:
-        print(model.address, flush=True)  # noqa: T201  # the caller reads the address from here
+        print(model.base_url, flush=True)  # noqa: T201  # the caller reads the address from here
         threading.Event().wait()
 
 

@@ -168,11 +168,9 @@ class Attendance:
         return {"result": dump(CommandResult, future.result())}
 
     def _break_off(self, future: Future[CommandResult]) -> None:
-        """End a running command where the session can do so before it is closed."""
-        stop = getattr(self._session, "stop", None)
-        if callable(stop):
-            stop()
-            wait([future], 1.0)
+        """End a running command and wait a moment for its thread."""
+        self._session.stop()
+        wait([future], 1.0)
 
     def _note(self, message: Message) -> None:
         log.info("agent waits", step=self.steps, what=text_of(message, "text"))

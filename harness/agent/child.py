@@ -24,7 +24,7 @@ def main() -> int:
     end_with(count_of(first, "parent"))
     model = load(ModelSettings, first["model"])
     settings = load(AgentSettings, first["agent"])
-    link.redact = Redactor([model.api_key])
+    link.redact = Redactor(model.secrets)
     step_back(settings.niceness)
     try:
         conversation = _load(link, model, settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from domain.claim import Claim, Restatement
@@ -22,7 +22,7 @@ from harness.agent.protocol import Message
 from harness.agent.provider import Provider
 from harness.agent.restating import ask_for_restatement
 from harness.agent.settings import AgentSettings, ModelSettings
-from harness.agent.transcript import last_step, restatement_in, well_formed
+from harness.agent.transcript import last_step, restatement_in, working_conversation
 
 
 class Conversation:
@@ -39,13 +39,13 @@ class Conversation:
 
     def run(self, brief: Brief) -> AgentReport:
         """Return the report of the run. Raises ProviderUnavailable, AgentFailure."""
-        resumed = well_formed(cast("Sequence[Mapping[str, object]]", brief.resume_messages))
+        restatement, steps = restatement_in(brief.resume_messages), last_step(brief.resume_messages)
+        resumed = working_conversation(brief.resume_messages)
         if resumed:
-            return self._work(resumed, restatement_in(resumed), last_step(resumed), recorded=len(resumed))
-        restatement, steps = None, 0
-        if not brief.skip_restatement:
+            return self._work(resumed, restatement, steps, recorded=len(resumed))
+        if restatement is None and not brief.skip_restatement:
             try:
-                restatement, steps = self._restate(brief)
+                restatement, steps = self._restate(brief, steps)
             except (CapReached, ContextOverflow) as error:
                 limit = error.limit if isinstance(error, CapReached) else None
                 return AgentReport(restatement=None, claim=None, stopped_by=limit, stop_detail=str(error))
@@ -56,12 +56,14 @@ class Conversation:
                     return AgentReport(restatement=restatement, claim=None, stop_detail=detail, steps=steps)
         return self._work(self._opening(brief, restatement), restatement, steps, recorded=0)
 
-    def _restate(self, brief: Brief) -> tuple[Restatement | None, int]:
+    def _restate(self, brief: Brief, steps: int) -> tuple[Restatement | None, int]:
         opening: list[Message] = [
             {"role": "system", "content": system_text(secrets.token_hex(8))},
             {"role": "user", "content": restate_text(brief, self._delimiter)},
         ]
-        return ask_for_restatement(self._caller, self._link, opening, self._settings.max_steps)
+        return ask_for_restatement(
+            self._caller, self._link, opening, first_step=steps + 1, most_steps=self._settings.max_steps
+        )
 
     def _opening(self, brief: Brief, restatement: Restatement | None) -> list[Message]:
         """Return the pinned messages; what a resumed run needs to know of them is noted beside the text."""

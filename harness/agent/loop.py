@@ -84,7 +84,13 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
         if self.step_number >= self._settings.max_steps:
             used = f"{self.step_number} of {self._settings.max_steps} steps ({Limit.ITERATIONS}) are used up"
             raise LimitsExceeded(exit_message("limit", used, limit=str(Limit.ITERATIONS)))
-        message = cast("Message", super().query())
+        answered = self.n_calls
+        try:
+            message = cast("Message", super().query())
+        except Exception:
+            # The base class counts a call before it is made; one that brought no answer is no step.
+            self.n_calls = answered
+            raise
         cast("Message", message["extra"])["step"] = self.step_number
         return message
 

@@ -45,7 +45,7 @@ class ChildAgent:
         self._settings = settings
         self._network = dict(network or {})
         self._monotonic = monotonic
-        self._redact = Redactor([model.api_key])
+        self._redact = Redactor(model.secrets)
         self._child: ChildProcess | None = None
 
     @property

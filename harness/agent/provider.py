@@ -20,6 +20,9 @@ from harness.agent.settings import ModelSettings
 
 KEPT_FIELDS = ("content", "tool_calls", "thinking_blocks")
 GRACE_SECONDS = 1.0
+OTHER_KEY_NAMES = {"gemini": ("GOOGLE_API_KEY",), "huggingface": ("HF_TOKEN",)}
+"""Providers whose usual variable is not their name followed by _API_KEY."""
+
 _NO_CREDIT = re.compile(
     r"insufficient[_ ](quota|credit|fund|balance)|credit balance|out of credit|no credit|billing_hard_limit"
     r"|payment required|billing_not_active|spending limit",
@@ -69,6 +72,7 @@ class Provider:
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
+        self._key = key_of(settings)
         litellm.telemetry = False
         litellm.suppress_debug_info = True
 
@@ -91,7 +95,7 @@ class Provider:
             "num_retries": 0,
             "max_retries": 0,
             "stream": False,
-            "api_key": settings.api_key or ("none" if settings.api_base else None),
+            "api_key": self._key,
         }
         if settings.api_base:
             request["api_base"] = settings.api_base
@@ -102,6 +106,22 @@ class Provider:
             raise
         except Exception as error:
             raise trouble_of(error) from error
+
+
+def key_of(settings: ModelSettings) -> str | None:
+    """Return the key to call with: the one that is set, else the one under the provider's usual name."""
+    if settings.api_key:
+        return settings.api_key
+    try:
+        _, provider, _, _ = litellm.get_llm_provider(settings.name)
+    except litellm.exceptions.BadRequestError:
+        provider = settings.name.partition("/")[0]
+    usual = f"{provider.upper()}_API_KEY"
+    for name in (usual, usual.replace("_AI_", "AI_"), *OTHER_KEY_NAMES.get(provider, ())):
+        if settings.keys.get(name):
+            return settings.keys[name]
+    # A server of one's own often wants no key, but the client library insists on one.
+    return "none" if settings.api_base else None
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T:

@@ -19,26 +19,28 @@ TRIES = 3
 
 
 def ask_for_restatement(
-    caller: PaidCaller, link: Link, opening: Sequence[Message], most_steps: int
+    caller: PaidCaller, link: Link, opening: Sequence[Message], *, first_step: int, most_steps: int
 ) -> tuple[Restatement | None, int]:
-    """Return the restatement, or None if the model gives none in three tries, and the calls that it took.
+    """Return the restatement, or None if the model gives none in three tries, and the last step's number.
 
     Every try is on record. Raises CapReached, ContextOverflow, ProviderUnavailable, AgentFailure.
     """
     conversation: list[Message] = list(opening)
     recorded = 0
-    for step in range(1, min(TRIES, most_steps) + 1):
+    last = min(first_step + TRIES - 1, most_steps)
+    for step in range(first_step, last + 1):
         sent = [{key: value for key, value in message.items() if key != "extra"} for message in conversation]
         paid = caller.call(sent, restate_tools())
         cut = paid.completion.finish_reason == "length"
         found, replies = _read(paid.completion.message, cut=cut)
         answer = _answerable(paid.completion.message, cut=cut)
-        conversation += [answer | {"extra": paid_extra(paid) | {"step": step}}, *replies]
+        notes = {"step": step, "restatement": found.model_dump() if found else None}
+        conversation += [answer | {"extra": paid_extra(paid) | notes}, *replies]
         link.ask("stepped", step=step, record=record_of("restatement", step, conversation[recorded:]))
         recorded = len(conversation)
         if found is not None:
             return found, step
-    return None, min(TRIES, most_steps)
+    return None, last
 
 
 def _answerable(message: Message, *, cut: bool) -> Message:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 class ModelSettings:
     """Which model is called, and how. The key goes to the child on its standard input, and nowhere else.
 
-    `name` is litellm's, with the provider in front. `options` go to every call as they are, such as
-    `temperature` or `reasoning_effort`. `call_seconds` bounds one call whatever the socket does;
-    `patience_seconds` is how long all tries of one call, with the waiting between them, may take.
+    `name` is litellm's, with the provider in front. `keys` are keys under their usual names (such as
+    OPENAI_API_KEY), of which the provider's own is taken when `api_key` is empty. `options` go to every call
+    as they are, such as `temperature` or `reasoning_effort`. `call_seconds` bounds one call whatever the
+    socket does; `patience_seconds` is how long all tries of one call, with the waiting between them, may take.
     """
 
     name: str
     api_key: str = field(default="", repr=False)
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_base: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     max_output_tokens: int = 8192
@@ -24,6 +26,11 @@ class ModelSettings:
     patience_seconds: float = 300.0
     first_wait_seconds: float = 2.0
     most_timeouts: int = 2
+
+    @property
+    def secrets(self) -> list[str]:
+        """Return every key, for a redactor."""
+        return [self.api_key, *self.keys.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,23 +15,25 @@ from domain.claim import Restatement
 from harness.agent.protocol import Message
 
 
-def resume_messages(records: Iterable[Mapping[str, object]]) -> tuple[Mapping[str, object], ...]:
-    """Return the working conversation in an attempt's records, for `Brief.resume_messages`.
-
-    Empty when the work itself had not begun; the attempt then starts anew.
-    """
-    messages: list[Message] = []
+def messages_in(records: Iterable[Mapping[str, object]]) -> tuple[Mapping[str, object], ...]:
+    """Return all messages in an attempt's records, for `Brief.resume_messages`."""
+    found: list[Mapping[str, object]] = []
     for record in records:
-        if record.get("kind") in {"step", "end"}:
-            messages += cast("Sequence[Message]", record.get("messages") or ())
-    return tuple(well_formed(messages))
+        found += cast("Sequence[Mapping[str, object]]", record.get("messages") or ())
+    return tuple(found)
 
 
-def well_formed(messages: Sequence[Mapping[str, object]]) -> list[Message]:
-    """Return the longest beginning that a provider accepts: each tool call answered, nothing after an end.
+def working_conversation(messages: Sequence[Mapping[str, object]]) -> list[Message]:
+    """Return the conversation that can go on: the last one that works, as far as a provider accepts it.
 
-    Empty when it does not begin with the rules and the brief, or holds no answer of the model.
+    Empty when the work had not begun: there is only a restatement, or no answer of the model yet.
     """
+    beginnings = [place for place, message in enumerate(messages) if "nonce" in _extra(message)]
+    return _well_formed(messages[beginnings[-1] :]) if beginnings else []
+
+
+def _well_formed(messages: Sequence[Mapping[str, object]]) -> list[Message]:
+    """Return the longest beginning in which each tool call is answered, without what follows an end."""
     kept: list[Message] = []
     good = 0
     waiting: set[object] = set()
@@ -45,23 +47,26 @@ def well_formed(messages: Sequence[Mapping[str, object]]) -> list[Message]:
         elif waiting:
             break
         else:
-            calls = cast("Sequence[Message]", message.get("tool_calls") or ())
-            waiting = {call["id"] for call in calls}
+            waiting = {call["id"] for call in cast("Sequence[Message]", message.get("tool_calls") or ())}
         kept.append(dict(message))
         if not waiting and message.get("role") != "assistant":
             good = len(kept)
-    kept = kept[:good]
-    begins_well = [message.get("role") for message in kept[:2]] == ["system", "user"]
-    return kept if begins_well and len(kept) > 2 else []
+    return kept[:good] if good > 2 else []
+
+
+def _extra(message: Mapping[str, object]) -> Message:
+    return cast("Message", message.get("extra") or {})
 
 
 def restatement_in(messages: Sequence[Mapping[str, object]]) -> Restatement | None:
-    """Return the restatement that was noted when the conversation began."""
-    noted = cast("Message", messages[0].get("extra") or {}).get("restatement")
-    return Restatement.model_validate(noted) if noted else None
+    """Return the restatement that was noted when it was made."""
+    noted = next(
+        (_extra(message)["restatement"] for message in messages if _extra(message).get("restatement")), None
+    )
+    return None if noted is None else Restatement.model_validate(noted)
 
 
 def last_step(messages: Sequence[Mapping[str, object]]) -> int:
     """Return the number of the last step on record."""
-    steps = [cast("Message", message.get("extra") or {}).get("step") for message in messages]
+    steps = [_extra(message).get("step") for message in messages]
     return max((step for step in steps if isinstance(step, int)), default=0)

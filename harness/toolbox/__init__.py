@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+TOOLBOX = Path(__file__).resolve().parent
+"""The directory that is mounted read-only at /opt/fixwright/bin."""
+
 COMMANDS = ("edit", "view", "search")
-
-
-def directory() -> Path:
-    """Return the directory that is mounted read-only at /opt/fixwright/bin."""
-    return Path(__file__).resolve().parent

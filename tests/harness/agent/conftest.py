@@ -39,7 +39,7 @@ def model_settings(endpoint: ScriptedModel, **changes: object) -> ModelSettings:
     values: dict[str, object] = {
         "name": "openai/scripted",
         "api_key": KEY,
-        "api_base": endpoint.address,
+        "api_base": endpoint.base_url,
         "call_seconds": 20.0,
         "patience_seconds": 20.0,
         "first_wait_seconds": 0.01,

@@ -29,7 +29,7 @@ class InlineChild:
         self._partial = b""
         self._writer = os.fdopen(self._to_child, "wb", buffering=0)
         link = Link(os.fdopen(to_child, "rb"), os.fdopen(from_child, "wb"), orphaned=lambda: None)
-        link.redact = Redactor([model.api_key])
+        link.redact = Redactor(model.secrets)
         self.thread = threading.Thread(target=self._work, args=(link, model, settings), daemon=True)
         self.thread.start()
 
@@ -63,7 +63,9 @@ class InlineChild:
 class InlineAgent:
     """The child agent without the process; same model, same loop, same attendance."""
 
-    def __init__(self, model: ModelSettings, settings: AgentSettings | None = None, **changes: object) -> None:
+    def __init__(
+        self, model: ModelSettings, settings: AgentSettings | None = None, **changes: object
+    ) -> None:
         self.model = model
         self.settings = replace(settings or AgentSettings(), **changes)  # type: ignore[arg-type]
         self.time = 0.0

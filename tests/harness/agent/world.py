@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-from domain.budget import Caps, Spent
+from domain.budget import ZERO, Caps, Spent
 from domain.claim import Claim, Restatement
 from domain.model import (
     Actor,
@@ -83,7 +83,7 @@ def a_brief(**changes: object) -> Brief:
 class MemoryLedger:
     """Counts like the real ledger: open reservations are spent."""
 
-    day_before: Money = Money(0)
+    day_before: Money = ZERO
     open: dict[int, Reservation] = field(default_factory=dict)
     booked: list[tuple[Reservation, Usage, Money, Money | None]] = field(default_factory=list)
     calls: int = 0
