@@ -13,7 +13,10 @@ from domain.redaction import Redactor
 __all__ = ["Redactor", "clip", "fence", "inert", "inert_line", "one_line", "plain", "quoted", "visible"]
 
 _BREAK = "\u2060"
-"""A word joiner: without width, no letter and no space, so that it parts a mark from what it would act on."""
+"""A word joiner: without width, no letter and no space, so that it parts a mark from what it would act on.
+
+`visible` leaves it where it does that work, and so text stays inert whatever is done to it afterwards.
+"""
 
 # Every pattern here is linear: what repeats is possessive, or cannot match what comes after it.
 _ESCAPE_SEQUENCE = re.compile(
@@ -23,8 +26,9 @@ _ESCAPE_SEQUENCE = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _INVISIBLE = re.compile(
-    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2061-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    r"|(?<=[A-Za-z0-9]{2})\u2060++(?=\w)|(?<=\u2060)\u2060++"
 )
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HIDDEN_DEFINITION = re.compile(
