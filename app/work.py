@@ -9,17 +9,7 @@ import sys
 from types import FrameType
 
 import structlog
-from harness.agent.process import ChildAgent
-from harness.agent.settings import AgentSettings, ModelSettings
 from harness.localize import BaselineLocalizer
-from harness.git import GitRunner
-from harness.prices import PriceList
-from harness.sandbox.bubblewrap import BubblewrapSandbox
-from harness.toolbox import directory as toolbox_directory
-from harness.workspace import Workspace, Workspaces
-from store.database import Database
-from store.ledger import SqliteLedger
-from store.tasks import SqliteTaskQueue
 
 from app.clock import SystemClock
 from app.forges import open_forges
@@ -28,7 +18,17 @@ from app.settings import WorkerSettings, load_worker_settings, network_variables
 from app.wake import Bell, BellListener
 from domain.ports import SandboxPolicy
 from domain.text import Redactor
+from harness.agent.process import ChildAgent
+from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
+from harness.git import GitRunner
+from harness.prices import PriceList
+from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.toolbox import TOOLBOX
+from harness.workspace import Workspace, Workspaces
+from store.database import Database
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
 from worker.signals import SignalDesk
 from worker.task_work import Shop
@@ -79,9 +79,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
 def main() -> None:
     """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
     settings = load_worker_settings()
-    configure_logging(
-        settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()])
-    )
+    configure_logging(settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()]))
     loop = build_loop(settings)
     loop.shop.bench.sandbox.self_test()
     bell = Bell(settings.bell_path)
@@ -97,7 +95,7 @@ def main() -> None:
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: toolbox_directory()})
+    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: TOOLBOX})
     owner = (uid, uid) if uid is not None else None
     runner = GitRunner(settings.data_dir / "git-home", redact=redact)
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)

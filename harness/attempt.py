@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from domain.claim import Claim, Restatement
 from domain.errors import (
@@ -37,11 +38,11 @@ from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import check_change, scan_secrets
 from harness.checkpoints import Checkpoints, Start, last_checkpoint
 from harness.git import Mirror, Snapshot
-from harness.guard import guard
 from harness.handoff import PastAttempt, hand_off
 from harness.journal import Journal
 from harness.publish import StartPoint, WipChange
-from harness.verify import Baseline, Change, VerifiedChange, Verifier
+from harness.testing.diagnosis import EnvironmentProblem, ProblemKind
+from harness.verify import Baseline, VerifiedChange, Verifier
 from harness.workspace import Workspace, Workspaces
 
 SLICE_TOKENS = 6000
@@ -159,11 +160,12 @@ class AttemptRun:
     def _line(self) -> None:
         with self.journal.phase("prepare"):
             ground = self._prepare()
-        verifier = Verifier(self.bench.sandbox, ground.mirror, self.bench.workspaces, ground.config.test)
+        checkouts = _Checkouts(self.bench.workspaces, ground.mirror)
+        verifier = Verifier(self.bench.sandbox, ground.mirror, checkouts)
         try:
             with self.journal.phase("baseline") as note:
-                baseline = verifier.baseline(ground.base_sha)
-                note.text = baseline.summary
+                baseline = verifier.baseline(ground.base_sha, ground.config)
+                note.text = _summary(baseline)
             self._refuse_broken_environment(baseline)
             self.known.claim = self.journal.past_claim()
             if self.known.claim is None:
@@ -228,8 +230,12 @@ class AttemptRun:
         return tree, tuple(change.path for change in changed)
 
     def _refuse_broken_environment(self, baseline: Baseline) -> None:
-        if baseline.problem is not None and self.order.task.category is not Category.DOCS:
-            raise _Ended(Outcome.DECLINED, Reason.ENVIRONMENT, baseline.problem.explain())
+        """Stop before any money is spent; a repository without tests may still get its first ones."""
+        problem = baseline.problem
+        if problem is None or problem.kind is ProblemKind.NO_TESTS:
+            return
+        if self.order.task.category is not Category.DOCS:
+            raise _Ended(Outcome.DECLINED, Reason.ENVIRONMENT, _explained(problem))
 
     # -- the agent ----------------------------------------------------------------------------------
 
@@ -264,7 +270,7 @@ class AttemptRun:
             title=task.title,
             body=task.body,
             repository=task.repository_name,
-            test_command=baseline.command,
+            test_command=baseline.plan.command if baseline.plan else "",
             suspects="\n".join(
                 f"{suspect.path}:{suspect.first_line} {suspect.symbol}".strip()
                 for suspect in found.suspects[:10]
@@ -335,17 +341,18 @@ class AttemptRun:
 
     def _verify(self, ground: _Ground, verifier: Verifier, baseline: Baseline, snapshot: Snapshot) -> None:
         task = self.order.task
-        change = Change.between(ground.mirror, ground.base_sha, snapshot.tree)
-        findings = guard(change, task.category, f"{task.title}\n{task.body}")
-        if any(finding.severity is Severity.CRITICAL for finding in findings):
-            self._refuse(ground, snapshot, findings, Reason.GUARD)
-        outcome = verifier.verify(change, baseline, task.category, findings)
-        self.known.verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
-        self.journal.judged(self.known.verdict)
-        if not isinstance(outcome, VerifiedChange):
-            self.known.wip = WipChange(tree=snapshot.tree)
-            raise _Ended(Outcome.UNVERIFIED, None, outcome.summary)
-        self.known.verified = outcome
+        change = verifier.read_change(ground.base_sha, snapshot.tree)
+        outcome = verifier.verify(change, baseline, task.category, f"{task.title}\n{task.body}")
+        verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
+        self.known.verdict = verdict
+        self.journal.judged(verdict)
+        if isinstance(outcome, VerifiedChange):
+            self.known.verified = outcome
+            return
+        if any(finding.severity is Severity.CRITICAL for finding in verdict.findings):
+            raise _Ended(Outcome.REFUSED, Reason.GUARD, verdict.summary)
+        self.known.wip = WipChange(tree=snapshot.tree)
+        raise _Ended(Outcome.UNVERIFIED, None, verdict.summary)
 
     def _refuse(
         self, ground: _Ground, snapshot: Snapshot, findings: Sequence[Finding], reason: Reason
@@ -380,6 +387,36 @@ class AttemptRun:
             suspects=known.suspects,
             left_out=known.left_out,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkouts:
+    """Fresh checkouts for verification, in the worker's own ground."""
+
+    workspaces: Workspaces
+    mirror: Mirror
+
+    def fresh(self, tree: str) -> Path:
+        """Return a new directory that holds exactly the files of a tree."""
+        return self.workspaces.fresh(self.mirror, tree)
+
+    def discard(self, checkout: Path) -> None:
+        """Remove it, whatever the tests have made of it."""
+        self.workspaces.remove(checkout)
+
+
+def _summary(baseline: Baseline) -> str:
+    """Say in a few words how the base's own suite does."""
+    if baseline.run is None:
+        return "no tests found"
+    if baseline.problem is not None:
+        return baseline.problem.what
+    return f"{baseline.run.passed or 0} passed, {baseline.run.failed or 0} failed"
+
+
+def _explained(problem: EnvironmentProblem) -> str:
+    """Return what is wrong with the test environment, the lines that show it, and the way out."""
+    return "\n\n".join(filter(None, [problem.what, "\n".join(problem.lines), problem.fix]))
 
 
 def _is_there(mirror: Mirror, sha: str) -> bool:

@@ -12,12 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from providers.local.outbox import WebhookTarget
-from providers.local.people import LocalWorld
-from store.database import Database
-from store.ledger import SqliteLedger
-from store.tasks import SqliteTaskQueue
-
 from app.clock import SystemClock
 from app.demo.cases import Case, Files
 from app.demo.scenarios import Scenario
@@ -26,6 +20,11 @@ from app.demo.service import Service
 from app.demo.toolchain import tools_for
 from app.settings import inherited_environment
 from domain.model import Actor, IssueRef, Permission, Price, Repository
+from providers.local.outbox import WebhookTarget
+from providers.local.people import LocalWorld
+from store.database import Database
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
 
 MODEL_NAME = "openai/scripted-1"
 PRICE_INPUT, PRICE_OUTPUT = Decimal("3.00"), Decimal("15.00")
@@ -106,7 +105,7 @@ def _scripted(scenario: Scenario, case: Case) -> ScriptedModel:
 def _model_settings(model: ScriptedModel) -> dict[str, str]:
     return {
         "FIXWRIGHT_MODEL": MODEL_NAME,
-        "FIXWRIGHT_API_BASE": model.address,
+        "FIXWRIGHT_API_BASE": model.base_url,
         "FIXWRIGHT_API_KEY": model.api_key,
         "FIXWRIGHT_MODEL_PRICE_INPUT": str(PRICE_INPUT),
         "FIXWRIGHT_MODEL_PRICE_OUTPUT": str(PRICE_OUTPUT),
