@@ -87,13 +87,14 @@ class DeliveryWriter:
         """
         if not self.is_alive:
             raise NotStored("the writer is stopping")
-        answer: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Admitted] = loop.create_future()
         self._queue.put(_Waiting(delivery, answer))
+        patience = loop.call_later(self._patience, _give_up, answer)
         try:
-            async with asyncio.timeout(self._patience):
-                return await answer
-        except TimeoutError:
-            raise NotStored("the database was not free in time") from None
+            return await answer
+        finally:
+            patience.cancel()
 
     # -- in the writer's thread ---------------------------------------------------------------------
 
@@ -151,6 +152,11 @@ class DeliveryWriter:
                 log.exception("delivery not stored", delivery=delivery.delivery_id)
                 outcomes.append(NotStored(type(error).__name__))
         return outcomes
+
+
+def _give_up(answer: asyncio.Future[Admitted]) -> None:
+    if not answer.done():
+        answer.set_exception(NotStored("the database was not free in time"))
 
 
 def _settle(batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:

@@ -1,10 +1,11 @@
-"""The HTTP server's protocol with limits that uvicorn leaves out: time for a request, length of its head."""
+"""The HTTP server with limits that uvicorn leaves out: time for a request to come in, length of its head."""
 
 from __future__ import annotations
 
-import asyncio
+import math
 
 import structlog
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 log = structlog.get_logger(__name__)
@@ -15,43 +16,41 @@ REQUEST_SECONDS = 15.0
 LONGEST_HEAD = 64 * 2**10
 """Bytes of request line and headers, counted in whole reads: one more read may come in before the refusal."""
 
+_TICKS_PER_SWEEP = 5
+"""uvicorn ticks ten times a second."""
+
 
 class PunctualHttp(HttpToolsProtocol):
-    """Closes connections that dribble a request in, or send one without an end to its headers.
+    """Knows since when it waits for a request, and ends one whose head has no end.
 
     Without this, a connection that never finishes its headers is held for ever, and a few hundred of them
     shut everybody else out. The body has its own, shorter limit in the door, so that a slow sender is told.
     """
 
-    _deadline: asyncio.TimerHandle | None = None
+    waiting_since = math.inf
     _in_head = True
     _head_bytes = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock with the connection. (The parent narrows the argument in the same way.)"""
+    def connection_made(self, transport) -> None:  # type: ignore[no-untyped-def] # as the parent has it
+        """Start the clock with the connection."""
         super().connection_made(transport)
-        self._start_clock()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
-        self._stop_clock()
-        super().connection_lost(exc)
+        self.waiting_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, unless the head has no end."""
+        """Feed the parser, and count what comes while the head has not ended."""
         was_in_head = self._in_head
         super().data_received(data)
         if was_in_head and self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > LONGEST_HEAD:
-                self._close("request head too long")
+                self.end("request head too long")
 
     def on_message_begin(self) -> None:
         """Start the clock with the first byte of a request."""
         super().on_message_begin()
         self._in_head = True
         self._head_bytes = 0
-        self._start_clock()
+        self.waiting_since = self.loop.time()
 
     def on_headers_complete(self) -> None:
         """Stop counting the head."""
@@ -60,20 +59,28 @@ class PunctualHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Stop the clock: the request is here."""
-        self._stop_clock()
+        self.waiting_since = math.inf
         super().on_message_complete()
 
-    def _start_clock(self) -> None:
-        self._stop_clock()
-        self._deadline = self.loop.call_later(REQUEST_SECONDS, self._close, "request too slow")
-
-    def _stop_clock(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _close(self, why: str) -> None:
-        if self.transport is not None and not self.transport.is_closing():
-            peer = self.client[0] if self.client else "?"
-            log.warning("connection closed", why=why, peer=peer)
+    def end(self, why: str) -> None:
+        """Close the connection without an answer."""
+        if not self.transport.is_closing():
+            log.warning("connection closed", why=why, peer=self.client[0] if self.client else "?")
             self.transport.close()
+
+
+class PunctualServer(uvicorn.Server):
+    """Sweeps out connections that dribble a request in; one look at all costs less than a timer for each."""
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look at the connections twice a second, besides what uvicorn does."""
+        if counter % _TICKS_PER_SWEEP == 0:
+            self._sweep()
+        return await super().on_tick(counter)
+
+    def _sweep(self) -> None:
+        for connection in list(self.server_state.connections):
+            if not isinstance(connection, PunctualHttp):
+                continue
+            if connection.loop.time() - connection.waiting_since > REQUEST_SECONDS:
+                connection.end("request too slow")

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from app.clock import SystemClock
 from app.console_view import Reading
 from app.group_commit import DeliveryWriter
-from app.http_limits import PunctualHttp
+from app.http_limits import PunctualHttp, PunctualServer
 from app.intake import Door
 from app.log import configure_logging
 from app.pages import console_router
@@ -129,14 +129,24 @@ def _open_database(settings: WebSettings) -> Database:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket.
+
+    The protocol is named because asyncio turns Nagle's algorithm off only then; with it, each answer would
+    wait for a delayed acknowledgement, 40 ms.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
-    except (OSError, OverflowError) as error:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
         raise ConfigurationError(
             f"FIXWRIGHT_HOST, FIXWRIGHT_PORT: cannot listen on {host} port {port} ({error}); "
             "for example FIXWRIGHT_HOST=127.0.0.1 FIXWRIGHT_PORT=8400"
         ) from None
+    return listener
 
 
 def _run(application: ASGIApp, listener: socket.socket) -> None:
@@ -157,7 +167,7 @@ def _run(application: ASGIApp, listener: socket.socket) -> None:
     # uvicorn raises the signal again when it is done; an orderly end is then not a death by signal.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    uvicorn.Server(config).run(sockets=[listener])
+    PunctualServer(config).run(sockets=[listener])
 
 
 def main() -> int:

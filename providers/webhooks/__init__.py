@@ -1,6 +1,6 @@
 """The webhook side of the GitHub-shaped forges: verify a signature, then read an event. Pure, no I/O."""
 
-from providers.webhooks.dialect import GitHubShapedDialect, github_dialect, local_dialect
+from providers.webhooks.dialect import GitHubShapedDialect
 from providers.webhooks.signature import is_signed, sign
 
-__all__ = ["GitHubShapedDialect", "github_dialect", "is_signed", "local_dialect", "sign"]
+__all__ = ["GitHubShapedDialect", "is_signed", "sign"]

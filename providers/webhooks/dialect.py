@@ -10,13 +10,19 @@ from providers.webhooks.payload import read_event
 from providers.webhooks.signature import is_signed
 
 Headers = Sequence[tuple[bytes, bytes]]
+"""As ASGI gives them: names in lower case, values as they came."""
 
 _DELIVERY_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 _EVENT_NAME = re.compile(rb"[a-z_]{1,64}")
 
 
 class GitHubShapedDialect:
-    """A `WebhookDialect`: how one forge signs and words its deliveries."""
+    """A `WebhookDialect`: how one forge signs and words its deliveries.
+
+    For GitHub itself the headers are X-GitHub-Event, X-GitHub-Delivery and X-Hub-Signature-256; the older
+    X-Hub-Signature (SHA-1) is never looked at.
+    Source: https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
+    """
 
     def __init__(self, name: str, event_header: str, delivery_header: str, signature_header: str) -> None:
         self.name = name
@@ -45,23 +51,8 @@ class GitHubShapedDialect:
         return read_event(self.name, _only(headers, self._event_header, _EVENT_NAME), body)
 
 
-def local_dialect() -> GitHubShapedDialect:
-    """Return the dialect of the embedded forge."""
-    return GitHubShapedDialect(
-        "local", "X-Fixwright-Event", "X-Fixwright-Delivery", "X-Fixwright-Signature-256"
-    )
-
-
-def github_dialect() -> GitHubShapedDialect:
-    """Return the dialect of GitHub. The older `X-Hub-Signature` (SHA-1) is never looked at.
-
-    Source: https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
-    """
-    return GitHubShapedDialect("github", "X-GitHub-Event", "X-GitHub-Delivery", "X-Hub-Signature-256")
-
-
 def _all(headers: Headers, name: bytes) -> list[bytes]:
-    return [value for key, value in headers if key.lower() == name]
+    return [value for key, value in headers if key == name]
 
 
 def _only(headers: Headers, name: bytes, pattern: re.Pattern[bytes]) -> str:
