@@ -12,15 +12,18 @@ from pathlib import Path
 from domain.errors import ConfigurationError, ForgeError, ForgeUnavailable
 
 SCHEMA_VERSION = 1
-BUSY_SECONDS = 20.0
 
 
 class Database:
     """One SQLite file in WAL mode. A connection lives for one transaction, so threads may share this."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the file, and make it when it is not there. Raises ConfigurationError."""
+    def __init__(self, path: Path, *, busy_seconds: float = 20.0) -> None:
+        """Open the file, and make it when it is not there; wait for other writers at most `busy_seconds`.
+
+        Raises ConfigurationError.
+        """
         self._path = path
+        self._busy_seconds = busy_seconds
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._prepare()
@@ -62,7 +65,7 @@ class Database:
 
     def _connect(self, *, shared: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared
+            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=not shared
         )
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")

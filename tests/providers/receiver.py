@@ -27,6 +27,8 @@ class Receiver:
 
     def __init__(self) -> None:
         self.status = 202
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         self.received: list[Received] = []
         receiver = self
 
@@ -35,6 +37,7 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 receiver.received.append(Received(self.path, headers, body))
+                receiver.may_answer.wait(10)
                 self.send_response(receiver.status)
                 if 300 <= receiver.status < 400:
                     self.send_header("location", "/elsewhere")

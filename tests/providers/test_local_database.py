@@ -11,7 +11,6 @@ import pytest
 
 from domain.errors import ConfigurationError, ForgeError, ForgeUnavailable
 from domain.model import Actor, IssueRef, Repository
-from providers.local import database
 from providers.local.database import Database
 from providers.local.people import LocalWorld
 
@@ -72,9 +71,8 @@ def test_a_reader_cannot_write_over_a_writer_it_did_not_see(tmp_path: Path) -> N
         assert before.execute(count).fetchone()[0] == 1, "a reader sees one moment"
 
 
-def test_a_database_that_stays_busy_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.01)
-    opened = Database(tmp_path / "forge.db")
+def test_a_database_that_stays_busy_is_unavailable(tmp_path: Path) -> None:
+    opened = Database(tmp_path / "forge.db", busy_seconds=0.01)
     with opened.write(), pytest.raises(ForgeUnavailable, match="locked"), opened.write():
         pass
 

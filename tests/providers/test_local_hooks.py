@@ -7,6 +7,7 @@ import hmac
 import json
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,16 @@ def test_an_unhappy_answer_is_on_record(
     record = heard.deliveries()[-1]
     assert (record.status, record.detail) == ("failed", f"answered {status}")
     assert len(receiver.received) == 1, "neither tried again nor redirected"
+
+
+def test_a_receiver_that_does_not_answer_is_not_waited_for(
+    world: LocalWorld, issue: IssueRef, rosa: Actor, receiver: Receiver, target: WebhookTarget
+) -> None:
+    receiver.may_answer.clear()
+    LocalWorld(world.root, replace(target, timeout_seconds=0.05)).label(issue, rosa, "bug")
+    receiver.may_answer.set()
+    record = world.deliveries()[-1]
+    assert record.status == "failed" and "ReadTimeout" in record.detail
 
 
 def test_redelivery_is_the_same_guid_and_the_same_bytes(
