@@ -37,7 +37,7 @@ _PATTERNS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
 )
 _ASSIGNED = re.compile(
     r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential)\w*[\"']?\s*(?::=|=>|[:=])\s*"
-    r"[\"']?(?P<value>[A-Za-z0-9+/_\-.]{24,}={0,2})(?![\w(\[./])",
+    r"[\"']?(?P<value>[A-Za-z0-9+/_\-]{24,200}={0,2})(?![\w(\[./+=-])",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
