@@ -210,6 +210,7 @@ def trouble_of(error: Exception) -> Trouble:
     """Say what a failed call means: litellm's exception classes, then the status, then the words."""
     status = getattr(error, "status_code", None)
     said = one_line(str(error), 400)
+    words = _words(error)
     if isinstance(error, litellm.exceptions.Timeout):
         return Trouble(
             Kind.TRANSIENT, f"the model's provider did not answer in time: {said}", may_be_billed=True
@@ -217,10 +218,10 @@ def trouble_of(error: Exception) -> Trouble:
     if _never_sent(error):
         return Trouble(Kind.TRANSIENT, f"the model's provider cannot be reached: {said}")
     if isinstance(error, litellm.exceptions.ContextWindowExceededError) or (
-        status in {400, 413, 422} and _TOO_LONG.search(said)
+        status in {400, 413, 422} and _TOO_LONG.search(words)
     ):
         return Trouble(Kind.OVERFLOW, f"the conversation does not fit the model's context: {said}")
-    if status == 402 or (status in {400, 403, 429} and _NO_CREDIT.search(said)):
+    if status == 402 or (status in {400, 403, 429} and _NO_CREDIT.search(words)):
         return Trouble(Kind.PERMANENT, f"the account at the model's provider has no credit left: {said}")
     if status in {401, 403}:
         return Trouble(Kind.PERMANENT, f"the model's provider refuses the key ({status}): {said}")
@@ -254,8 +255,14 @@ def _never_sent(error: Exception) -> bool:
 
 
 def _answer_lost(error: Exception) -> bool:
-    """Tell whether the request went out and the connection broke before its answer was there."""
-    return any(isinstance(cause, httpx.TransportError) for cause in _causes(error))
+    """Tell whether the request went out and neither an answer nor a refusal could be read."""
+    return not any(isinstance(cause, httpx.HTTPStatusError) for cause in _causes(error))
+
+
+def _words(error: Exception) -> str:
+    """Return all that the provider said, with the error's code, which litellm leaves out of its message."""
+    said = [f"{cause} {getattr(cause, 'code', '')} {getattr(cause, 'body', '')}" for cause in _causes(error)]
+    return " ".join(said)
 
 
 def _wait(error: Exception) -> float | None:
