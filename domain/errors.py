@@ -58,6 +58,10 @@ class CapReached(FixwrightError):
         super().__init__(message)
         self.limit = limit
 
+    def __reduce__(self) -> tuple[type[CapReached], tuple[Limit, str]]:
+        """Let the error pass between processes, which would otherwise rebuild it from its text alone."""
+        return type(self), (self.limit, str(self))
+
 
 class Unpriced(FixwrightError):
     """No price is known for a model, so no call may be made with it."""

@@ -17,6 +17,7 @@ LARGEST_FILE = 64 * 1024
 """Bytes. Reading YAML is slow; a file beyond this is not a configuration."""
 
 _MOST_PROBLEMS = 20
+_DEEPEST = 20
 
 Command = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 VariableName = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -148,13 +149,18 @@ def _read(text: str) -> tuple[yaml.Node | None, object]:
         raise _refusal(_problem_at(error.problem_mark, error.problem or "not YAML")) from None
     except ValueError as error:  # a date or a number that only looks like one
         raise _refusal(Problem(0, 0, f"a value that cannot be read ({error})")) from None
-    except RecursionError:
-        raise ConfigurationError(f"{FILE_NAME}: nested too deeply") from None
 
 
 def _refused_features(text: str) -> Iterator[Problem]:
-    """Find aliases and tags. A few lines of aliases can stand for gigabytes, and tags name types."""
+    """Find aliases, tags and depth: a few lines of aliases can stand for gigabytes, tags name types, and the
+    time that the reader takes grows with the square of the depth.
+    """
+    depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            yield _problem_at(event.start_mark, "nested too deeply")
+            return
         if isinstance(event, yaml.AliasEvent):
             yield _problem_at(event.start_mark, f"aliases (`*{event.anchor}`) are not allowed here")
         elif isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent) and event.tag is not None:
