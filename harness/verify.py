@@ -301,7 +301,7 @@ class _Examination:
         if with_tests is None:
             return _Refusal("No test fails without the fix: none was added, and none failed before.")
         return _Refusal(
-            f"The new tests do not fail without the fix ({with_tests.run.status}): they do not show the fault."
+            f"The new tests do not fail without the fix ({with_tests.run.status}): they do not show it."
         )
 
     # -- runs ---------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Trees(Protocol):
         """Return a file's content, or None. Raises GitError."""
 
     def overlay(self, base_tree: str, from_tree: str, paths: Sequence[str]) -> str:
-        """Return `base_tree` with `paths` as in `from_tree`; those absent there are removed. Raises GitError."""
+        """Return `base_tree` with `paths` as in `from_tree`; removes those absent there. Raises GitError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from domain.model import Finding
@@ -92,7 +92,7 @@ def _reaches(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
             yield f"the test report is aimed at (`{match[0]}`)", node.lineno
 
 
-def _replaced(targets: list[ast.expr], names: dict[str, str]) -> Iterator[str]:
+def _replaced(targets: Sequence[ast.expr], names: dict[str, str]) -> Iterator[str]:
     """Yield what of the runner an assignment or deletion puts something else in the place of."""
     for target in targets:
         if isinstance(target, ast.Subscript):

@@ -122,6 +122,8 @@ def _judge(statements: list[_Statement], command: str) -> str:
         if first[0] == "set":
             stops_on_error, pipefail = _after_set(first, stops_on_error, pipefail)
             continue
+        if position and statements[position - 1].then == "||":
+            continue
         why = _judge_pipeline(statement, pipefail)
         if why == "trivial":
             leaves = first[0] in {"exit", "return", "exec"} and position < len(statements) - 1
