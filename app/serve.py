@@ -120,7 +120,7 @@ def webhook_dialects() -> dict[str, WebhookDialect]:
 
 def _open_database(settings: WebSettings) -> Database:
     try:
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
             f"FIXWRIGHT_DATA_DIR: {settings.data_dir} cannot be made ({error.strerror}); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
 from domain.errors import CapReached
 from domain.model import Limit, Money, Price, Usage
@@ -12,6 +12,9 @@ from domain.model import Limit, Money, Price, Usage
 ZERO = Money(0)
 QUANTUM = Decimal("0.000000001")
 """Money is kept in whole billionths of a dollar, and a cost is always rounded up to one."""
+
+_EXACT = Context(prec=80, rounding=ROUND_CEILING)
+"""Digits enough that a product of tokens and a price is never rounded before it is rounded up."""
 
 SMALLEST_USEFUL_ANSWER = 512
 """Tokens. A call that could not answer with at least this much is not worth making."""
@@ -43,24 +46,27 @@ def cost_of(usage: Usage, price: Price) -> Money:
     """Return the dollars for `usage` at `price`, rounded up to a billionth.
 
     `input_tokens` are the fresh ones; cached ones are counted apart. A cache price that is not known is
-    taken to be the full input price.
+    taken to be the full input price. A count below 0, which only a faulty provider reports, counts as 0: no
+    call ever gives money back.
     """
     cache_read = price.input if price.cache_read is None else price.cache_read
     cache_write = price.input if price.cache_write is None else price.cache_write
-    total = (
-        usage.input_tokens * price.input
-        + usage.output_tokens * price.output
-        + usage.cache_read_tokens * cache_read
-        + usage.cache_write_tokens * cache_write
-    )
-    return total.quantize(QUANTUM, rounding=ROUND_CEILING)
+    with localcontext(_EXACT):
+        total = (
+            max(0, usage.input_tokens) * price.input
+            + max(0, usage.output_tokens) * price.output
+            + max(0, usage.cache_read_tokens) * cache_read
+            + max(0, usage.cache_write_tokens) * cache_write
+        )
+        return total.quantize(QUANTUM)
 
 
 def worst_case(input_tokens: int, max_output_tokens: int, price: Price) -> Money:
     """Return the most that a call can cost: every input token at its dearest, every output token used."""
-    dearest = max(price.input, price.cache_write or ZERO)
-    total = input_tokens * dearest + max_output_tokens * price.output
-    return total.quantize(QUANTUM, rounding=ROUND_CEILING)
+    dearest = max(price.input, price.cache_write or ZERO, price.cache_read or ZERO)
+    with localcontext(_EXACT):
+        total = max(0, input_tokens) * dearest + max(0, max_output_tokens) * price.output
+        return total.quantize(QUANTUM)
 
 
 def grant_output(
@@ -68,44 +74,88 @@ def grant_output(
 ) -> tuple[int, Money]:
     """Return the output tokens that a call may use and the dollars to reserve for it.
 
-    The wanted length is lowered to fit the tightest cap as long as an answer stays useful.
+    The wanted length is lowered to fit the tightest cap as long as an answer stays useful. A model that the
+    operator declared free needs no money and therefore no room; steps and minutes still bound it.
 
     Raises:
         CapReached: not even the smallest useful answer fits.
+        ValueError: less than one token is wanted, or the input is negative.
     """
-    room, limit = min(
-        (caps.max_cost_per_task_usd - spent.attempt, Limit.TASK_COST),
-        (caps.max_daily_cost_usd - spent.day, Limit.DAILY_COST),
-        key=lambda pair: pair[0],
-    )
+    if wanted_output < 1 or input_tokens < 0:
+        raise ValueError(f"a call of {input_tokens} tokens in and {wanted_output} out cannot be made")
     if price.free:
         return wanted_output, ZERO
-    granted = wanted_output
-    if worst_case(input_tokens, granted, price) > room:
-        left_for_output = room - worst_case(input_tokens, 0, price)
-        granted = int(left_for_output / price.output) if price.output else 0
-        granted = min(granted, wanted_output)
-    if room <= 0 or granted < min(SMALLEST_USEFUL_ANSWER, wanted_output):
-        need = worst_case(input_tokens, min(SMALLEST_USEFUL_ANSWER, wanted_output), price)
-        raise CapReached(
-            limit, f"the next model call needs up to ${need:.4f}, and {limit} leaves ${max(room, ZERO):.4f}"
+    room, limit = _tightest(caps, spent)
+    smallest = min(SMALLEST_USEFUL_ANSWER, wanted_output)
+    if room > 0:
+        granted = _output_within(room, input_tokens, wanted_output, price)
+        if granted >= smallest:
+            return granted, worst_case(input_tokens, granted, price)
+    need, left = worst_case(input_tokens, smallest, price), max(room, ZERO)
+    raise CapReached(
+        limit, f"the next model call needs up to {show_money(need)}, and {limit} leaves {show_money(left)}"
+    )
+
+
+def _tightest(caps: Caps, spent: Spent) -> tuple[Money, Limit]:
+    """Return the smallest room, never more than it is, and the cap that makes it so."""
+    with localcontext(_EXACT) as exact:
+        exact.rounding = ROUND_FLOOR
+        return min(
+            (caps.max_cost_per_task_usd - spent.attempt, Limit.TASK_COST),
+            (caps.max_daily_cost_usd - spent.day, Limit.DAILY_COST),
+            key=lambda pair: pair[0],
         )
-    return granted, worst_case(input_tokens, granted, price)
+
+
+def _output_within(room: Money, input_tokens: int, wanted_output: int, price: Price) -> int:
+    """Return how many output tokens fit beside the input; 0 or less where not one does."""
+    if worst_case(input_tokens, wanted_output, price) <= room:
+        return wanted_output
+    if not price.output:
+        return 0
+    with localcontext(_EXACT) as exact:
+        exact.rounding = ROUND_FLOOR
+        left = room.quantize(QUANTUM) - worst_case(input_tokens, 0, price)
+        return int(left // price.output)
 
 
 def utc_day(moment: datetime) -> str:
-    """Return the UTC day that a moment is booked on, as YYYY-MM-DD. The only day boundary there is."""
-    return moment.astimezone(UTC).date().isoformat()
+    """Return the UTC day that a moment is booked on, as YYYY-MM-DD. The only day boundary there is.
+
+    Raises:
+        ValueError: the moment has no time zone, so that its day would depend on the machine's.
+    """
+    return _in_utc(moment).date().isoformat()
 
 
 def next_utc_day(moment: datetime) -> datetime:
-    """Return the instant at which the next UTC day, and with it the daily budget, begins."""
-    midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    """Return the instant at which the next UTC day, and with it the daily budget, begins.
+
+    Raises:
+        ValueError: the moment has no time zone.
+    """
+    midnight = _in_utc(moment).replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight + timedelta(days=1)
 
 
+def _in_utc(moment: datetime) -> datetime:
+    if moment.utcoffset() is None:
+        raise ValueError(f"{moment.isoformat()} has no time zone")
+    return moment.astimezone(UTC)
+
+
 def show_money(amount: Money) -> str:
-    """Write an amount for people: cents where that says enough, more digits where it would say $0.00."""
-    if amount == 0:
+    """Write an amount for people: cents where that says enough, more digits where it would say $0.00.
+
+    Less than a dollar has four decimals, less than a hundredth of a cent as many as it takes; less than a
+    billionth of a dollar is shown as one.
+    """
+    sign, size = ("-", -amount) if amount < 0 else ("", amount)
+    if size == 0:
         return "$0.00"
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
+    if size >= Decimal("0.99995"):
+        return f"{sign}${size:.2f}"
+    if size >= Decimal("0.0001"):
+        return f"{sign}${size:.4f}"
+    return f"{sign}${size.quantize(QUANTUM, rounding=ROUND_CEILING):f}".rstrip("0")

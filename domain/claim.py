@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _without_blanks(lines: list[str]) -> list[str]:
+    return [line for line in lines if line]
+
+
+_Lines = Annotated[list[str], AfterValidator(_without_blanks)]
+"""A list as a model writes one: a blank entry says nothing and is left out."""
 
 
 class Restatement(BaseModel):
     """The issue in the model's own words, asked for before any work."""
 
-    model_config = ConfigDict(extra="ignore", str_max_length=4000)
+    model_config = ConfigDict(extra="ignore", str_max_length=4000, str_strip_whitespace=True)
 
     expected: str = Field(description="What the reporter expects to happen.")
     actual: str = Field(description="What happens instead.")
     reproduction: str = Field(default="", description="The shortest way to see it.")
     suspected_area: str = Field(default="", description="File, function or feature most likely at fault.")
     confidence: float = Field(ge=0, le=1, description="How sure that the issue is understood, 0 to 1.")
-    questions: list[str] = Field(
+    questions: _Lines = Field(
         default_factory=list,
         max_length=3,
         description="Concrete questions without whose answers any fix would be a guess. Empty if clear.",
@@ -30,11 +40,11 @@ class Restatement(BaseModel):
 class Claim(BaseModel):
     """The agent's report when it says that it is finished."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=8000)
+    model_config = ConfigDict(extra="forbid", str_max_length=8000, str_strip_whitespace=True)
 
     root_cause: str = Field(min_length=1, description="Why the fault happened, in one or two sentences.")
     changes: str = Field(min_length=1, description="What was changed, in one or two sentences.")
-    test_commands: list[str] = Field(
+    test_commands: _Lines = Field(
         default_factory=list, max_length=10, description="Commands that were run to test the change."
     )
     not_verified: str = Field(default="", description="What was not tested, and why.")

@@ -12,7 +12,10 @@ FixwrightError
 │   ├── NotFound            ... because the thing is not there, or may not be seen
 │   └── PermissionRefused   ... for good, until somebody changes a permission
 ├── GitError                a git command failed or took too long
-│   └── BranchMoved         the remote branch is not where we last saw it; nothing was pushed
+│   ├── BranchMoved         the remote branch is not where we last saw it; nothing was pushed
+│   ├── PushRefused         the server said no for good (rule, hook, permission); carries its own words
+│   ├── CredentialRefused   the remote did not take the credential; a newly minted one may do
+│   └── GitUnavailable      the remote may answer later (network, 5xx, time-out)
 ├── SandboxError            the sandbox cannot be had, or does not hold; nothing was run unprotected
 ├── PolicyRefusal           a change breaks a rule that stands before any commit (carries findings)
 ├── AgentFailure            the agent's process ended without a report
@@ -55,6 +58,10 @@ class CapReached(FixwrightError):
         super().__init__(message)
         self.limit = limit
 
+    def __reduce__(self) -> tuple[type[CapReached], tuple[Limit, str]]:
+        """Let the error pass between processes, which would otherwise rebuild it from its text alone."""
+        return type(self), (self.limit, str(self))
+
 
 class Unpriced(FixwrightError):
     """No price is known for a model, so no call may be made with it."""
@@ -82,6 +89,22 @@ class GitError(FixwrightError):
 
 class BranchMoved(GitError):
     """A push was refused because the remote branch is not at the commit that was recorded."""
+
+
+class PushRefused(GitError):
+    """The server refused a push for good; `reasons` are the lines it gave, redacted."""
+
+    def __init__(self, message: str, reasons: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+
+class CredentialRefused(GitError):
+    """The remote asked for a credential or did not take the one it got."""
+
+
+class GitUnavailable(GitError):
+    """The remote could not be reached, or not in time; worth another try later."""
 
 
 class SandboxError(FixwrightError):

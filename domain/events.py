@@ -60,7 +60,10 @@ class CommandGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullClosed:
-    """A pull request was closed; `head_branch` ties it to a task of ours, or does not."""
+    """A pull request was closed; `head_branch` ties it to a task of ours, or does not.
+
+    It is "" for a branch of another repository: anybody can give a branch of a fork the name of ours.
+    """
 
     issue: IssueRef
     actor: Actor
@@ -80,20 +83,21 @@ Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClose
 
 COMMAND_PREFIX = "/fixwright"
 
-_COMMAND = re.compile(rf"{COMMAND_PREFIX}[ \t]+([a-z]+)[ \t]*")
+_COMMAND = re.compile(rf"{COMMAND_PREFIX}[ \t]++([a-z]++)[ \t]*+", re.IGNORECASE | re.ASCII)
 
 
 def parse_command(comment: str) -> Verb | None:
     """Return the command in a comment's first line, or None.
 
     The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
-    cell or hidden markup can therefore never be one.
+    cell or hidden markup can therefore never be one. Upper case is as good as lower; further words belong on
+    the next line, so that a sentence which only begins like a command is not one.
     """
-    first_line = comment.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
+    first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
     match = _COMMAND.fullmatch(first_line)
     if match is None:
         return None
     try:
-        return Verb(match[1])
+        return Verb(match[1].lower())
     except ValueError:
         return None

@@ -19,7 +19,7 @@ from domain.events import (
 )
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
 from domain.ports import Admission
-from domain.states import State, Trigger
+from domain.states import State, Trigger, is_legal
 
 MAX_RECOVERIES = 5
 """How often a task is taken up again after crashes and outages before a person has to look."""
@@ -31,7 +31,8 @@ _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
 class Serving:
     """Whom the service works for. An empty set of repositories means nobody.
 
-    `repositories` holds "forge:owner/name" in lower case; `own_ids` maps a forge to our own user id there.
+    `repositories` holds "forge:owner/name" in lower case; `own_ids` maps a forge to our own user id there;
+    `labels` maps trigger labels, in whatever case, to categories.
     """
 
     repositories: frozenset[str]
@@ -47,9 +48,13 @@ def admit(event: Event, serving: Serving) -> Admission:
     """Decide at the door what a well-signed event may lead to, from the event and the settings alone.
 
     Whether its sender may ask for anything is decided later, by the worker, with a fresh look at the forge.
+    A closed issue and a closed or merged pull request are facts, not wishes: they are heard from bots (merge
+    queues, stale bots) and from our own account (a maintainer's, where the service uses a personal token).
     """
     if isinstance(event, Uninteresting):
         return Admission.UNINTERESTING
+    if isinstance(event, IssueClosed | PullClosed):
+        return Admission.SIGNAL
     if event.actor.is_bot or event.actor.id == serving.own_ids.get(event.issue.forge):
         return Admission.OWN_EVENT
     if isinstance(event, IssueLabelled):
@@ -63,7 +68,8 @@ def admit(event: Event, serving: Serving) -> Admission:
 
 def category_of(label: str, serving: Serving) -> Category | None:
     """Return the category that a label stands for, or None for other people's labels."""
-    return serving.labels.get(label.strip().lower())
+    wanted = label.strip().lower()
+    return next((found for name, found in serving.labels.items() if name.strip().lower() == wanted), None)
 
 
 def may_trigger(permission: Permission, actor: Actor) -> bool:
@@ -75,9 +81,15 @@ def trigger_of(signal: Event, task: Task, permission: Permission, serving: Servi
     """Return the move that a signal asks of a task, or None where it may not or need not move it.
 
     A closed issue and a merged pull request are facts whoever caused them; all else needs a maintainer.
+    The move is always one that the table has: events come late, twice and in any order.
     """
+    trigger = _asked_for(signal, task, permission, serving)
+    return trigger if trigger is not None and is_legal(task.state, trigger) else None
+
+
+def _asked_for(signal: Event, task: Task, permission: Permission, serving: Serving) -> Trigger | None:
     if isinstance(signal, IssueClosed):
-        return Trigger.CANCELLED if task.state is not State.DONE else None
+        return Trigger.CANCELLED
     if isinstance(signal, PullClosed):
         return _closed_pull(signal, task)
     if isinstance(signal, Uninteresting) or not may_trigger(permission, signal.actor):
@@ -86,7 +98,7 @@ def trigger_of(signal: Event, task: Task, permission: Permission, serving: Servi
         is_ours = category_of(signal.label, serving) is task.category
         return Trigger.CANCELLED if is_ours and task.state is not State.IN_REVIEW else None
     if isinstance(signal, IssueLabelled):
-        return Trigger.RELABELLED if task.state is State.CANCELLED else None
+        return Trigger.RELABELLED if category_of(signal.label, serving) else None
     return _commanded(signal, task)
 
 
@@ -99,9 +111,7 @@ def _closed_pull(signal: PullClosed, task: Task) -> Trigger | None:
 def _commanded(signal: CommandGiven, task: Task) -> Trigger | None:
     if signal.verb is Verb.CANCEL:
         return Trigger.CANCELLED
-    if task.state is State.CANCELLED:
-        return Trigger.RELABELLED
-    return Trigger.RESUMED if task.state in {State.BLOCKED, State.IN_REVIEW, State.WATCHING} else None
+    return Trigger.RELABELLED if task.state is State.CANCELLED else Trigger.RESUMED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +145,7 @@ def settle(
     if outcome is Outcome.INTERRUPTED:
         return Settlement(trigger=Trigger.RELEASED)
     if outcome in {Outcome.TRANSIENT, Outcome.ORPHANED}:
-        return _recover(outcome, task, now)
+        return _recover(outcome, task, reason, now)
     if outcome is Outcome.CANCELLED:
         return Settlement(trigger=Trigger.CANCELLED, reason=reason or Reason.WITHDRAWN)
     if task.attempts < max_attempts:
@@ -144,10 +154,10 @@ def settle(
     return Settlement(trigger=Trigger.BLOCKED, reason=reason or exhausted)
 
 
-def _recover(outcome: Outcome, task: Task, now: datetime) -> Settlement:
+def _recover(outcome: Outcome, task: Task, reason: Reason | None, now: datetime) -> Settlement:
     """Take a task up again after a crash (at once, then later and later) or an outage (later and later)."""
     if task.recoveries >= MAX_RECOVERIES:
-        reason = Reason.CRASH_LOOP if outcome is Outcome.ORPHANED else Reason.ENVIRONMENT
+        reason = Reason.CRASH_LOOP if outcome is Outcome.ORPHANED else reason or Reason.ENVIRONMENT
         return Settlement(trigger=Trigger.BLOCKED, reason=reason)
     free_tries = 2 if outcome is Outcome.ORPHANED else 0
     patience = max(0, task.recoveries + 1 - free_tries)

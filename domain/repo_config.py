@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,7 +13,16 @@ from domain.errors import ConfigurationError
 
 FILE_NAME = ".fixwright.yml"
 
-Command = Annotated[str, Field(min_length=1, max_length=2000)]
+LARGEST_FILE = 64 * 1024
+"""Bytes. Reading YAML is slow; a file beyond this is not a configuration."""
+
+_MOST_PROBLEMS = 20
+_DEEPEST = 20
+
+Command = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
+VariableName = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+VariableValue = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
+PathPattern = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 
 
 class _Section(BaseModel):
@@ -25,21 +35,31 @@ class TestSection(_Section):
     __test__ = False
 
     command: Command | None = Field(default=None, description="The test command; detected when absent.")
-    env: dict[str, str] = Field(default_factory=dict, description="Variables set for that command only.")
-    timeout_seconds: int = Field(default=300, ge=1, le=3600, description="Longest run of the whole suite.")
+    env: dict[VariableName, VariableValue] = Field(
+        default_factory=dict, description="Variables set for that command only."
+    )
+    timeout_seconds: int = Field(
+        default=300, ge=1, le=3600, strict=True, description="Longest run of the whole suite."
+    )
 
 
 class RepoConfig(_Section):
     """What a repository says about itself. It can never raise a budget or allow a protected path."""
 
     test: TestSection = TestSection()
-    protected_paths: list[str] = Field(
+    protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
     )
     max_cost_per_task_usd: float | None = Field(
-        default=None, ge=0, description="A lower cap than the service's for tasks of this repository."
+        default=None,
+        ge=0,
+        strict=True,
+        allow_inf_nan=False,
+        description="A lower cap than the service's for tasks of this repository.",
     )
-    max_iterations: int | None = Field(default=None, ge=0, description="A lower step cap than the service's.")
+    max_iterations: int | None = Field(
+        default=None, ge=0, strict=True, description="A lower step cap than the service's."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,42 +83,124 @@ def parse_repo_config(source: bytes | None) -> RepoConfig:
     """
     if source is None:
         return RepoConfig()
+    if len(source) > LARGEST_FILE:
+        raise ConfigurationError(f"{FILE_NAME}: longer than {LARGEST_FILE // 1024} KiB")
     try:
-        text = source.decode("utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        raw = yaml.load(text, Loader=yaml.SafeLoader)
+        text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{FILE_NAME}: not UTF-8 text ({error.reason})") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        what = getattr(error, "problem", None) or "not YAML"
-        raise ConfigurationError(str(Problem(line, column, what))) from None
-    except RecursionError:
-        raise ConfigurationError(f"{FILE_NAME}: nested too deeply") from None
-    if raw is None:
+    node, raw = _read(text)
+    if node is None or raw is None:
         return RepoConfig()
     if not isinstance(raw, dict):
-        raise ConfigurationError(str(Problem(1, 1, "must be a mapping such as `test: {command: pytest}`")))
+        raise _refusal(_problem_at(node.start_mark, "must be a mapping such as `test: {command: pytest}`"))
     try:
         return RepoConfig.model_validate(raw)
     except ValidationError as error:
-        problems = [_located(node, entry["loc"], entry["msg"]) for entry in error.errors()]
-        raise ConfigurationError("\n".join(map(str, problems))) from None
+        raise _refusal(
+            *(
+                _located(node, found["loc"], _say(found["type"], found["msg"]))
+                for found in error.errors(include_url=False, include_input=False)
+            )
+        ) from None
 
 
-def _located(node: yaml.Node | None, path: tuple[int | str, ...], message: str) -> Problem:
-    """Find the place of a value by walking the composed nodes along a validation error's path."""
-    for step in path:
-        if not isinstance(node, yaml.MappingNode):
-            break
-        for key, value in node.value:
-            if key.value == step:
-                node = value if isinstance(value, yaml.MappingNode) and step != path[-1] else key
-                break
+def _refusal(*problems: Problem) -> ConfigurationError:
+    lines = [str(problem) for problem in problems[:_MOST_PROBLEMS]]
+    if len(problems) > _MOST_PROBLEMS:
+        lines.append(f"{FILE_NAME}: and {len(problems) - _MOST_PROBLEMS} more")
+    return ConfigurationError("\n".join(lines))
+
+
+def _say(kind: str, message: str) -> str:
+    return "not a key that is known here" if kind == "extra_forbidden" else message
+
+
+class _Place(Protocol):
+    line: int
+    column: int
+
+
+def _problem_at(place: _Place | None, message: str) -> Problem:
+    return Problem(place.line + 1, place.column + 1, message) if place else Problem(0, 0, message)
+
+
+def _read(text: str) -> tuple[yaml.Node | None, object]:
+    """Return the document as nodes, which know their places, and as plain values."""
+    try:
+        refused = list(_refused_features(text))
+        if refused:
+            raise _refusal(*refused)
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None, None
+        odd_keys = list(_odd_keys(node))
+        if odd_keys:
+            raise _refusal(*odd_keys)
+        return node, loader.construct_document(node)
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        line, column = before.count("\n") + 1, error.position - (before.rfind("\n") + 1) + 1
+        raise _refusal(
+            Problem(line, column, f"a character that YAML does not allow ({error.reason})")
+        ) from None
+    except yaml.MarkedYAMLError as error:
+        raise _refusal(_problem_at(error.problem_mark, error.problem or "not YAML")) from None
+    except ValueError as error:  # a date or a number that only looks like one
+        raise _refusal(Problem(0, 0, f"a value that cannot be read ({error})")) from None
+
+
+def _refused_features(text: str) -> Iterator[Problem]:
+    """Find aliases, tags and depth: a few lines of aliases can stand for gigabytes, tags name types, and the
+    time that the reader takes grows with the square of the depth.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            yield _problem_at(event.start_mark, "nested too deeply")
+            return
+        if isinstance(event, yaml.AliasEvent):
+            yield _problem_at(event.start_mark, f"aliases (`*{event.anchor}`) are not allowed here")
+        elif isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent) and event.tag is not None:
+            yield _problem_at(event.start_mark, f"tags (`{event.tag}`) are not allowed here")
+
+
+def _odd_keys(node: yaml.Node) -> Iterator[Problem]:
+    """Find keys that YAML itself lets pass: given twice, or not text (`yes`, `1`, `null`, a list)."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _odd_keys(item)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen: set[str] = set()
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+            yield _problem_at(key.start_mark, "a key must be text; put it in quotes")
+        elif key.value in seen:
+            yield _problem_at(key.start_mark, f"{key.value}: given twice")
         else:
+            seen.add(key.value)
+        yield from _odd_keys(value)
+
+
+def _located(node: yaml.Node, path: tuple[int | str, ...], message: str) -> Problem:
+    """Find the key, or the list's item, that a validation error's path leads to, as far as there is one."""
+    place = node
+    for step in path:
+        inner = _step_into(node, step)
+        if inner is None:
             break
-    name = ".".join(map(str, path))
-    if node is None:
-        return Problem(0, 0, f"{name}: {message}")
-    return Problem(node.start_mark.line + 1, node.start_mark.column + 1, f"{name}: {message}")
+        place, node = inner
+    name = ".".join(str(step) for step in path if step != "[key]")
+    return _problem_at(place.start_mark, f"{name}: {message}")
+
+
+def _step_into(node: yaml.Node, step: int | str) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return (where to point, what is inside) for a key or an index, or None."""
+    if isinstance(node, yaml.MappingNode):
+        return next(((key, value) for key, value in node.value if key.value == step), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None

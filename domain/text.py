@@ -1,58 +1,127 @@
-"""Text from outside made safe to show: clipped, fenced, neutralised, redacted. All pure."""
+"""Text from outside made safe to show: clipped, fenced, neutralised, redacted. All pure.
+
+The order is: redact, then clip, then fence or neutralise. Each step may break what the earlier ones look for.
+"""
 
 from __future__ import annotations
 
-import base64
 import re
-import urllib.parse
-from collections.abc import Iterable
+import unicodedata
 
-_ANSI = re.compile(
-    r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])"
+from domain.redaction import Redactor
+
+__all__ = ["Redactor", "clip", "fence", "inert", "inert_line", "one_line", "plain", "quoted", "visible"]
+
+_BREAK = "\u2060"
+"""A word joiner: without width, no letter and no space, so that it parts a mark from what it would act on.
+
+`visible` leaves it where it does that work, and so text stays inert whatever is done to it afterwards.
+"""
+
+# Every pattern here is linear: what repeats is possessive, or cannot match what comes after it.
+_ESCAPE_SEQUENCE = re.compile(
+    r"(?:\x1b[P\]X^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98-\x9f]*+(?:\x07|\x1b\\|\x9c)"  # titles, links
+    r"|(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # colours, cursor
+    r"|\x1b[ -/]*+[0-~]"  # character sets, and the start of strings that never end
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _INVISIBLE = re.compile(
-    r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2061-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    r"|(?<=[A-Za-z0-9]{2})\u2060++(?=\w)|(?<=\u2060)\u2060++"
 )
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_MENTION = re.compile(r"(?<![\w`/])@(?=[A-Za-z0-9])")
-_ISSUE_REFERENCE = re.compile(r"(?<![&\w])#(?=\d)")
-_CLOSING = re.compile(
-    r"\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?|implement(?:s|ed)?)(?=:?\s+(?:[\w.-]+/[\w.-]+)?(?:#\d|https?://|GH-\d))",
-    re.IGNORECASE,
+_HIDDEN_DEFINITION = re.compile(
+    r"^ {0,3}\[(?:[^\[\]\\\n]|\\.)++\]:[ \t]*\S++[ \t]++(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*$",
+    re.MULTILINE,
 )
-_IMAGE = re.compile(r"!\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])")
+
+_IMAGE = re.compile(r"!\[([^\[\]\n]*+)\](?:\([^()\n]*+\)|\[[^\[\]\n]*+\])")
+_SCHEME = re.compile(r"\b(javascript|vbscript|data(?=:[a-z]+/))(?=:)", re.IGNORECASE | re.ASCII)
+_MENTION = re.compile(r"(?<![A-Za-z0-9])@(?=[A-Za-z0-9_])")
+_REFERENCE = re.compile(r"(#|!|\bGH-)(?=\d)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?<![A-Za-z0-9])"
+    r"(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?|reopen(?:s|ed|ing)?)"
+    r"(?=[^A-Za-z0-9]+(?:issues?[^A-Za-z0-9]+)?"
+    r"(?:(?<=#)\d|https?:|[\w.-]{1,60}/[\w.-]{1,100}#\d|[A-Z]\w{1,20}-\d))",
+    re.IGNORECASE | re.ASCII,
+)
+_SKIP_CI = re.compile(r"\[(?=(?:skip|no)[ -](?:ci|actions)\]|(?:ci|actions)[ -]skip\])", re.IGNORECASE)
+
+_CONTAINERS = r"^((?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*+)"
+_BLOCK_START = re.compile(
+    _CONTAINERS + r"(?=#|\[[ \txX]\]|\[!|\[[^\]\n]*+\]:|/[A-Za-z][\w-]*+(?:[ \t]|$))", re.MULTILINE
+)
+_FENCE_START = re.compile(_CONTAINERS + r"(?=`{3}|~{3})", re.MULTILINE)
+_RULE = re.compile(r"^([ \t>]*+)(?=[-=*_|:+][-=*_|:+ \t]*+$)", re.MULTILINE)
 _BACKTICKS = re.compile(r"`{3,}")
 
 
 def plain(text: str) -> str:
     """Return text without terminal escapes, control characters and overwritten progress lines."""
-    text = _ANSI.sub("", text).replace("\r\n", "\n")
-    text = re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", "")
+    text = _ESCAPE_SEQUENCE.sub("", text).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     text = _CONTROL.sub("", text)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def visible(text: str) -> str:
-    """Return text as a reader of the page would see it: no HTML comments, no invisible characters."""
-    return _INVISIBLE.sub("", _HTML_COMMENT.sub("", plain(text)))
+    """Return text as a reader of the page would see it: nothing hidden by HTML, Markdown or Unicode.
+
+    A lone carriage return ends a line here, as it does in Markdown. An HTML comment that is never closed
+    hides the rest, whatever stands around it: code that only looks like code could hide it from the reader.
+    """
+    text = plain(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _HIDDEN_DEFINITION.sub("", _HTML_COMMENT.sub("", text))
+    return _INVISIBLE.sub("", text)
 
 
 def clip(text: str, limit: int) -> str:
-    """Return at most `limit` characters: the head and the tail, with a note of how much was left out."""
+    """Return at most `limit` characters: the head and the tail, with a note of how much was left out.
+
+    Clip a part before it is fenced: a cut through a finished page could take the end of a fence away.
+    """
     if len(text) <= limit:
         return text
-    note = f"\n[… {len(text) - limit} characters left out …]\n"
-    keep = max(0, limit - len(note))
+    keep = limit - len(_left_out(len(text)))
+    if keep <= 0:
+        return text[: max(0, limit)]
     head = keep * 2 // 5
     tail = keep - head
-    return text[:head] + note + (text[-tail:] if tail else "")
+    return text[:head] + _left_out(len(text) - keep) + text[-tail:]
+
+
+def _left_out(count: int) -> str:
+    return f"\n[… {count} characters left out …]\n"
 
 
 def one_line(text: str, limit: int) -> str:
     """Return visible text as a single line of at most `limit` characters."""
-    line = " ".join(visible(text).split())
-    return line if len(line) <= limit else line[: max(0, limit - 1)].rstrip() + "…"
+    return _cut(" ".join(visible(text).split()), limit)
+
+
+def inert_line(text: str, limit: int) -> str:
+    """Return a single line for a title or a commit's subject: it pings nobody, closes and skips nothing.
+
+    Titles are not Markdown, so nothing is escaped. At most `limit` characters, never ended inside one.
+    """
+    return _cut(_SKIP_CI.sub("[" + _BREAK, _disarmed(one_line(text, len(text)))), limit)
+
+
+def _cut(line: str, limit: int) -> str:
+    if len(line) <= limit:
+        return line
+    end = max(0, limit - 1)
+    while end and _joins_the_last(line[end]):
+        end -= 1
+    return line[:end].rstrip() + "…" if limit > 0 else ""
+
+
+def _joins_the_last(character: str) -> bool:
+    """Tell whether a character is shown as part of the one before it (an accent, a skin tone)."""
+    return unicodedata.combining(character) > 0 or "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def fence(text: str, language: str = "") -> str:
@@ -63,37 +132,29 @@ def fence(text: str, language: str = "") -> str:
 
 
 def inert(text: str) -> str:
-    """Return Markdown prose that pings nobody, closes nothing, loads nothing and contains no HTML."""
-    text = _IMAGE.sub(r"\1", visible(text))
-    text = text.replace("&", "&amp;").replace("<", "&lt;")
-    text = _CLOSING.sub(lambda match: f"{match[1][0]}\u2060{match[1][1:]}", text)
-    text = _ISSUE_REFERENCE.sub("#\u2060", text)
-    return _MENTION.sub("@\u2060", text)
+    """Return Markdown prose that pings nobody, closes nothing, loads nothing and contains no HTML.
+
+    It also begins no block that could be taken for ours, or swallow what follows: no heading, rule, table,
+    check box, alert, code fence, link definition, and no quick action at the start of a line.
+    """
+    return _FENCE_START.sub(r"\1" + _BREAK, _prose(text))
 
 
 def quoted(text: str) -> str:
-    """Return inert text as a Markdown quotation, so that no line of it can be a heading or check box."""
-    return "\n".join("> " + line for line in inert(text).strip().splitlines()) or "> (nothing)"
+    """Return inert text as a Markdown quotation; code blocks stay, since they end with the quotation."""
+    return "\n".join("> " + line for line in _prose(text).strip().splitlines()) or "> (nothing)"
 
 
-class Redactor:
-    """Takes known secrets out of text, in the forms in which they usually leak."""
+def _prose(text: str) -> str:
+    text = _IMAGE.sub(r"\1", visible(text)).replace("![", f"!{_BREAK}[")
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    text = _RULE.sub(r"\1" + _BREAK, text)
+    text = _BLOCK_START.sub(r"\1" + _BREAK, text)
+    return _SCHEME.sub(r"\1" + _BREAK, _disarmed(text))
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._needles: tuple[str, ...] = ()
-        for secret in secrets:
-            self.add(secret)
 
-    def add(self, secret: str) -> None:
-        """Register a live secret. Shorter than 6 characters is ignored: it would redact ordinary words."""
-        if len(secret) < 6:
-            return
-        encoded = base64.b64encode(secret.encode()).decode()
-        forms = {secret, encoded, encoded.rstrip("="), urllib.parse.quote(secret, safe="")}
-        self._needles = tuple(sorted(forms | set(self._needles), key=len, reverse=True))
-
-    def __call__(self, text: str) -> str:
-        """Return text with every registered secret replaced."""
-        for needle in self._needles:
-            text = text.replace(needle, "[redacted]")
-        return text
+def _disarmed(text: str) -> str:
+    """Part every mention, reference and closing word from what makes a forge act on it."""
+    text = _CLOSING.sub(lambda match: f"{match[1][0]}{_BREAK}{match[1][1:]}", text)
+    text = _REFERENCE.sub(r"\1" + _BREAK, text)
+    return _MENTION.sub("@" + _BREAK, text)

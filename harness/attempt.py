@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from domain.claim import Claim, Restatement
 from domain.errors import (
     AgentFailure,
     ConfigurationError,
+    GitError,
     PolicyRefusal,
     ProviderUnavailable,
     SandboxError,
@@ -34,13 +36,13 @@ from domain.model import (
 from domain.ports import Agent, AgentReport, Brief, Localizer, Meter, Sandbox, SandboxPolicy
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import check_change, scan_secrets
-from harness.checkpoints import Checkpoints, last_checkpoint
+from harness.checkpoints import Checkpoints, Start, last_checkpoint
 from harness.git import Mirror, Snapshot
-from harness.guard import guard
 from harness.handoff import PastAttempt, hand_off
 from harness.journal import Journal
 from harness.publish import StartPoint, WipChange
-from harness.verify import Baseline, Change, VerifiedChange, Verifier
+from harness.testing.diagnosis import EnvironmentProblem, ProblemKind
+from harness.verify import Baseline, VerifiedChange, Verifier
 from harness.workspace import Workspace, Workspaces
 
 SLICE_TOKENS = 6000
@@ -158,11 +160,12 @@ class AttemptRun:
     def _line(self) -> None:
         with self.journal.phase("prepare"):
             ground = self._prepare()
-        verifier = Verifier(self.bench.sandbox, ground.mirror, self.bench.workspaces, ground.config.test)
+        checkouts = _Checkouts(self.bench.workspaces, ground.mirror)
+        verifier = Verifier(self.bench.sandbox, ground.mirror, checkouts)
         try:
             with self.journal.phase("baseline") as note:
-                baseline = verifier.baseline(ground.base_sha)
-                note.text = baseline.summary
+                baseline = verifier.baseline(ground.base_sha, ground.config)
+                note.text = _summary(baseline)
             self._refuse_broken_environment(baseline)
             self.known.claim = self.journal.past_claim()
             if self.known.claim is None:
@@ -196,9 +199,14 @@ class AttemptRun:
         base_sha = (mirror.merge_base(start.sha, default) or default) if start.branch else start.sha
         config = parse_repo_config(mirror.read_file(default, FILE_NAME))
         start_tree, touched = self._start_tree(mirror, start, base_sha)
-        workspace = self.bench.workspaces.open(order.task.id, order.attempt.number, mirror, start.sha)
-        mirror.materialize(start_tree, workspace.tree)
-        workspace.hand_over()
+        workspace = self.bench.workspaces.open(order.task.id, order.attempt.number)
+        workspace.fill(
+            mirror,
+            start.sha,
+            branch=start.branch or order.repository.default_branch,
+            url=order.access.url,
+            tree=start_tree,
+        )
         return _Ground(mirror, start, base_sha, config, workspace, start_tree, touched)
 
     def _start_point(self, mirror: Mirror, default: str) -> StartPoint:
@@ -206,7 +214,7 @@ class AttemptRun:
         branch = self.order.start_branch
         head = mirror.default_head(branch) if branch else ""
         recorded = self.order.attempt.base_sha
-        if recorded and mirror.has_commit(recorded):
+        if recorded and _is_there(mirror, recorded):
             return StartPoint(sha=recorded, branch=branch if head else "")
         return StartPoint(sha=head, branch=branch) if head else StartPoint(sha=default)
 
@@ -214,7 +222,7 @@ class AttemptRun:
         """Return the tree to begin with: the last checkpoint, or the earlier work that is worth keeping."""
         checkpoint = last_checkpoint(self.journal.past_steps())
         tree = mirror.tree_of(start.sha)
-        if checkpoint and mirror.has_commit(checkpoint):
+        if checkpoint and _is_there(mirror, checkpoint):
             tree = mirror.tree_of(checkpoint)
         elif self.order.past and self.order.past[-1].outcome is Outcome.UNVERIFIED:
             tree = self.order.past[-1].tree or tree
@@ -222,8 +230,12 @@ class AttemptRun:
         return tree, tuple(change.path for change in changed)
 
     def _refuse_broken_environment(self, baseline: Baseline) -> None:
-        if baseline.problem is not None and self.order.task.category is not Category.DOCS:
-            raise _Ended(Outcome.DECLINED, Reason.ENVIRONMENT, baseline.problem.explain())
+        """Stop before any money is spent; a repository without tests may still get its first ones."""
+        problem = baseline.problem
+        if problem is None or problem.kind is ProblemKind.NO_TESTS:
+            return
+        if self.order.task.category is not Category.DOCS:
+            raise _Ended(Outcome.DECLINED, Reason.ENVIRONMENT, _explained(problem))
 
     # -- the agent ----------------------------------------------------------------------------------
 
@@ -258,7 +270,7 @@ class AttemptRun:
             title=task.title,
             body=task.body,
             repository=task.repository_name,
-            test_command=baseline.command,
+            test_command=baseline.plan.command if baseline.plan else "",
             suspects="\n".join(
                 f"{suspect.path}:{suspect.first_line} {suspect.symbol}".strip()
                 for suspect in found.suspects[:10]
@@ -276,9 +288,8 @@ class AttemptRun:
             journal=self.journal,
             mirror=ground.mirror,
             worktree=ground.workspace.tree,
-            start_sha=ground.start.sha,
-            start_tree=ground.start_tree,
-            ref=f"refs/fixwright/attempts/{self.order.attempt.id}",
+            start=Start(ground.start.sha, ground.start_tree, self.order.attempt.started_at),
+            ref=f"attempts/{self.order.attempt.id}",
         )
         try:
             return self.bench.agent.run(brief, session, self.meter, checkpoints)
@@ -306,14 +317,17 @@ class AttemptRun:
 
     def _snapshot(self, ground: _Ground) -> Snapshot:
         snapshot = ground.mirror.snapshot(ground.workspace.tree, ground.start_tree)
-        self.known.left_out = snapshot.left_out
+        self.known.left_out = (
+            *(f"{excluded.path} ({excluded.why})" for excluded in snapshot.excluded),
+            *(f"{path} (ignored by the repository)" for path in snapshot.ignored),
+        )
         return snapshot
 
     def _critical_findings(self, ground: _Ground, snapshot: Snapshot) -> tuple[Finding, ...]:
         changes = ground.mirror.changes(ground.mirror.tree_of(ground.base_sha), snapshot.tree)
         base_tree = ground.mirror.tree_of(ground.base_sha)
         found = check_change(changes, ground.config.protected_paths)
-        found += scan_secrets(ground.mirror, base_tree, snapshot.tree)
+        found += scan_secrets(ground.mirror.added_lines(base_tree, snapshot.tree))
         return tuple(finding for finding in found if finding.severity is Severity.CRITICAL)
 
     def _check(self, ground: _Ground, snapshot: Snapshot) -> None:
@@ -327,17 +341,18 @@ class AttemptRun:
 
     def _verify(self, ground: _Ground, verifier: Verifier, baseline: Baseline, snapshot: Snapshot) -> None:
         task = self.order.task
-        change = Change.between(ground.mirror, ground.base_sha, snapshot.tree)
-        findings = guard(change, task.category, f"{task.title}\n{task.body}")
-        if any(finding.severity is Severity.CRITICAL for finding in findings):
-            self._refuse(ground, snapshot, findings, Reason.GUARD)
-        outcome = verifier.verify(change, baseline, task.category, findings)
-        self.known.verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
-        self.journal.judged(self.known.verdict)
-        if not isinstance(outcome, VerifiedChange):
-            self.known.wip = WipChange(tree=snapshot.tree)
-            raise _Ended(Outcome.UNVERIFIED, None, outcome.summary)
-        self.known.verified = outcome
+        change = verifier.read_change(ground.base_sha, snapshot.tree)
+        outcome = verifier.verify(change, baseline, task.category, f"{task.title}\n{task.body}")
+        verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
+        self.known.verdict = verdict
+        self.journal.judged(verdict)
+        if isinstance(outcome, VerifiedChange):
+            self.known.verified = outcome
+            return
+        if any(finding.severity is Severity.CRITICAL for finding in verdict.findings):
+            raise _Ended(Outcome.REFUSED, Reason.GUARD, verdict.summary)
+        self.known.wip = WipChange(tree=snapshot.tree)
+        raise _Ended(Outcome.UNVERIFIED, None, verdict.summary)
 
     def _refuse(
         self, ground: _Ground, snapshot: Snapshot, findings: Sequence[Finding], reason: Reason
@@ -372,6 +387,44 @@ class AttemptRun:
             suspects=known.suspects,
             left_out=known.left_out,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkouts:
+    """Fresh checkouts for verification, in the worker's own ground."""
+
+    workspaces: Workspaces
+    mirror: Mirror
+
+    def fresh(self, tree: str) -> Path:
+        """Return a new directory that holds exactly the files of a tree."""
+        return self.workspaces.fresh(self.mirror, tree)
+
+    def discard(self, checkout: Path) -> None:
+        """Remove it, whatever the tests have made of it."""
+        self.workspaces.remove(checkout)
+
+
+def _summary(baseline: Baseline) -> str:
+    """Say in a few words how the base's own suite does."""
+    if baseline.run is None:
+        return "no tests found"
+    if baseline.problem is not None:
+        return baseline.problem.what
+    return f"{baseline.run.passed or 0} passed, {baseline.run.failed or 0} failed"
+
+
+def _explained(problem: EnvironmentProblem) -> str:
+    """Return what is wrong with the test environment, the lines that show it, and the way out."""
+    return "\n\n".join(filter(None, [problem.what, "\n".join(problem.lines), problem.fix]))
+
+
+def _is_there(mirror: Mirror, sha: str) -> bool:
+    """Tell whether a commit that was recorded is still in the mirror: mirrors may be made anew."""
+    try:
+        return bool(mirror.tree_of(sha))
+    except GitError:
+        return False
 
 
 def _messages(steps: Sequence[object]) -> tuple[dict[str, object], ...]:

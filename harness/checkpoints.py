@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from domain.claim import Restatement
@@ -20,6 +21,15 @@ def last_checkpoint(steps: Sequence[Mapping[str, object]]) -> str:
     return next((str(record[CHECKPOINT]) for record in reversed(steps) if record.get(CHECKPOINT)), "")
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the attempt began: its commit, the tree in the worktree then, and when."""
+
+    sha: str
+    tree: str
+    at: datetime
+
+
 @dataclass(slots=True, kw_only=True)
 class Checkpoints:
     """An Observer for the agent that also stores the worktree under a ref of ours when it changed."""
@@ -27,8 +37,7 @@ class Checkpoints:
     journal: Journal
     mirror: Mirror
     worktree: Path
-    start_sha: str
-    start_tree: str
+    start: Start
     ref: str
     last_tree: str = ""
     last_commit: str = ""
@@ -47,12 +56,12 @@ class Checkpoints:
 
     def _store(self) -> str:
         try:
-            tree = self.mirror.snapshot(self.worktree, self.start_tree).tree
+            tree = self.mirror.snapshot(self.worktree, self.start.tree).tree
         except (PolicyRefusal, GitError):
             # What cannot be stored now is judged, and named, when the agent has ended.
             return self.last_commit
-        if tree != (self.last_tree or self.start_tree):
-            self.last_commit = self.mirror.commit(tree, [self.start_sha], "checkpoint")
+        if tree != (self.last_tree or self.start.tree):
+            self.last_commit = self.mirror.commit(tree, [self.start.sha], "checkpoint", when=self.start.at)
             self.mirror.set_ref(self.ref, self.last_commit)
             self.last_tree = tree
         return self.last_commit

@@ -33,9 +33,7 @@ def hand_off(past: Sequence[PastAttempt], *, continues: bool, files: Sequence[st
         return ""
     lines = [f"Attempt {attempt.number} ended {attempt.outcome}: {_tried(attempt)}" for attempt in past]
     if continues and files:
-        lines.append(
-            "The worktree already contains that work. Files changed so far: " + ", ".join(files[:30])
-        )
+        lines.append("The worktree already contains that work. Files changed: " + ", ".join(files[:30]))
     elif not continues:
         lines.append("The worktree is clean again: nothing of the earlier work is in it.")
     last = past[-1].verdict

@@ -62,9 +62,10 @@ class Publisher:
 
         Raises BranchMoved, GitError, ForgeError, StaleWrite.
         """
-        if facts.verdict.tree != change.tree:
+        tree = change.verdict.tree
+        if facts.verdict.tree != tree:
             raise PolicyRefusal("the tree to be published is not the tree that was verified")
-        content = _Content(PublicationKind.PULL, change.tree, facts.claim, report.pull_body(facts))
+        content = _Content(PublicationKind.PULL, tree, facts.claim, report.pull_body(facts))
         return self.finish(task, self._intend(task, attempt, start, content))
 
     def push_wip(self, task: Task, attempt: Attempt, start: StartPoint, change: WipChange) -> Publication:

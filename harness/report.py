@@ -161,9 +161,8 @@ def queued_comment(why: str) -> str:
 def review_comment(pull_number: int, url: str, verdict: Verdict, cost: Money) -> str:
     """Say that a draft pull request is up, and what backs it."""
     greens = len(verdict.turned_green)
-    evidence = (
-        f"{greens} test{'s' if greens != 1 else ''} red before and green after" if greens else "suite green"
-    )
+    plural = "s" if greens != 1 else ""
+    evidence = f"{greens} test{plural} red before and green after" if greens else "Test suite green"
     return (
         f"**Draft pull request [#{pull_number}]({url}) is ready for review.** {evidence}, run by "
         f"the harness on the pushed tree; {show_money(cost)} spent. Next: a maintainer reviews it. "

@@ -21,12 +21,12 @@ def load_provider(name: str) -> Provider:
     Raises:
         ConfigurationError: there is none, there are several, or it cannot be loaded.
     """
-    found = {(point.value, _package_of(point)): point for point in entry_points(group=GROUP, name=name)}
+    found = {(_package_of(point), point.value): point for point in entry_points(group=GROUP, name=name)}
     if not found:
         names = ", ".join(installed_providers()) or "none; install this package with pip"
         raise ConfigurationError(f"there is no provider {name!r}; installed are: {names}")
     if len(found) > 1:
-        packages = ", ".join(sorted(package for _value, package in found))
+        packages = ", ".join(sorted(package for package, _value in found))
         raise ConfigurationError(
             f"several packages offer the provider {name!r}: {packages}; keep one of them"
         )

@@ -10,6 +10,7 @@ from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, P
 from domain.model import Category, IssueRef
 from domain.ports import Admission, Admitted, Delivery
 from domain.states import FIRST_STATE, State, Trigger
+from store.bodies import Packed, Place
 from store.documents import event_text
 from store.rows import storable, time_text
 
@@ -45,26 +46,18 @@ _TASK_OF_PULL = """
     LIMIT 1
 """
 
-_INSERT_TASK = f"""
-    INSERT INTO tasks (
-        id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
-        requester_is_bot, state, created_at, updated_at, title, body
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '{FIRST_STATE}', ?, ?, ?, ?)
+_TASK_COLUMNS = """
+    id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
+    requester_is_bot, state, created_at, updated_at, title, body
 """
-
-_INSERT_TASK_EVENT = f"""
-    INSERT INTO task_events (task_id, at, trigger, from_state, to_state, generation, reason, detail)
-    VALUES (?, ?, '{Trigger.ADMITTED}', NULL, '{FIRST_STATE}', 0, NULL, '')
+_TASK_EVENT_COLUMNS = "task_id, at, trigger, to_state, generation, detail"
+_DELIVERY_COLUMNS = """
+    id, provider, delivery_id, body_sha256, received_at, kind, repository_id, issue_number, actor, note,
+    admission, task_id, body_pack, body_start, body_length
 """
+_SIGNAL_COLUMNS = "delivery, task_id, kind, event"
 
-_INSERT_DELIVERY = """
-    INSERT INTO deliveries (
-        id, provider, delivery_id, body_sha256, received_at, kind, repository_id, issue_number, actor, note,
-        admission, task_id, body
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-
-_INSERT_SIGNAL = "INSERT INTO signals (delivery, task_id, kind, event) VALUES (?, ?, ?, ?)"
+_CHUNKS = (64, 16, 4, 1)
 
 Value = str | int | bytes | None
 
@@ -80,21 +73,24 @@ class Batch:
         connection: sqlite3.Connection,
         deliveries: Sequence[Delivery],
         categories: Mapping[str, Category],
+        packed: Packed,
     ) -> None:
-        """Take a connection inside a write transaction."""
+        """Take a connection inside a write transaction, and the deliveries' bodies, packed."""
         self._connection = connection
         self._categories = categories
         self._duplicates = _find_duplicates(connection, deliveries)
         self._tasks = _find_tasks(connection, deliveries)
-        self._next_delivery, self._next_task = _next_ids(connection)
+        self._packed = packed
+        self._next_delivery, self._next_task, self._first_pack = _next_ids(connection)
         self._seen: dict[tuple[str, str, str], int | None] = {}
+        self._new_packs: dict[int, tuple[Value, ...]] = {}
         self._new_tasks: list[tuple[Value, ...]] = []
         self._new_task_events: list[tuple[Value, ...]] = []
         self._new_deliveries: list[tuple[Value, ...]] = []
         self._new_signals: list[tuple[Value, ...]] = []
 
-    def take(self, position: int, delivery: Delivery, wish: Admission, body: bytes) -> Admitted:
-        """Decide one delivery. `wish` is the policy's answer, `body` the compressed body."""
+    def take(self, position: int, delivery: Delivery, wish: Admission) -> Admitted:
+        """Decide the delivery at this position. `wish` is the policy's answer."""
         keys = (
             (delivery.provider, "delivery", delivery.delivery_id),
             (delivery.provider, "body", delivery.body_sha256),
@@ -106,19 +102,19 @@ class Batch:
                 return Admitted(admission=Admission.DUPLICATE, task_id=self._seen[key])
         answer = self._decide(delivery, wish)
         self._seen.update(dict.fromkeys(keys, answer.task_id))
-        self._add_delivery(delivery, answer, body)
+        self._add_delivery(delivery, answer, self._packed.places[position])
         return answer
 
     def write(self) -> None:
         """Write everything decided, in the order that the references between the rows ask for."""
-        for statement, rows in (
-            (_INSERT_TASK, self._new_tasks),
-            (_INSERT_TASK_EVENT, self._new_task_events),
-            (_INSERT_DELIVERY, self._new_deliveries),
-            (_INSERT_SIGNAL, self._new_signals),
+        for table, columns, rows in (
+            ("tasks", _TASK_COLUMNS, self._new_tasks),
+            ("task_events", _TASK_EVENT_COLUMNS, self._new_task_events),
+            ("body_packs", "id, received_at, content", list(self._new_packs.values())),
+            ("deliveries", _DELIVERY_COLUMNS, self._new_deliveries),
+            ("signals", _SIGNAL_COLUMNS, self._new_signals),
         ):
-            if rows:
-                self._connection.executemany(statement, rows)
+            _insert(self._connection, table, columns, rows)
 
     def _decide(self, delivery: Delivery, wish: Admission) -> Admitted:
         event = delivery.event
@@ -187,32 +183,38 @@ class Batch:
                 actor.id,
                 storable(actor.login),
                 actor.is_bot,
+                FIRST_STATE,
                 at,
                 at,
                 storable(event.title),
                 storable(event.body),
             )
         )
-        self._new_task_events.append((task_id, at))
+        self._new_task_events.append((task_id, at, Trigger.ADMITTED, FIRST_STATE, 0, ""))
         return task_id
 
-    def _add_delivery(self, delivery: Delivery, answer: Admitted, body: bytes) -> None:
+    def _add_delivery(self, delivery: Delivery, answer: Admitted, place: Place) -> None:
         row_id = self._next_delivery
         self._next_delivery += 1
         event = delivery.event
         kind = type(event).__name__
+        at = time_text(delivery.received_at)
+        pack_id = self._first_pack + place.pack
+        self._new_packs.setdefault(pack_id, (pack_id, at, self._packed.packs[place.pack]))
         self._new_deliveries.append(
             (
                 row_id,
                 delivery.provider,
                 delivery.delivery_id,
                 delivery.body_sha256,
-                time_text(delivery.received_at),
+                at,
                 kind,
                 *_extract(event),
                 answer.admission,
                 answer.task_id,
-                body,
+                pack_id,
+                place.start,
+                place.length,
             )
         )
         if answer.admission is Admission.SIGNAL:
@@ -255,9 +257,29 @@ def _find_tasks(
     }
 
 
-def _next_ids(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Return the ids that the next delivery and the next task will have."""
+def _next_ids(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return the ids that the next delivery, the next task and the next pack of bodies will have."""
     row = connection.execute(
-        "SELECT (SELECT coalesce(max(id), 0) FROM deliveries), (SELECT coalesce(max(id), 0) FROM tasks)"
+        "SELECT (SELECT coalesce(max(id), 0) FROM deliveries), (SELECT coalesce(max(id), 0) FROM tasks),"
+        " (SELECT coalesce(max(id), 0) FROM body_packs)"
     ).fetchone()
-    return row[0] + 1, row[1] + 1
+    return row[0] + 1, row[1] + 1, row[2] + 1
+
+
+def _insert(
+    connection: sqlite3.Connection, table: str, columns: str, rows: Sequence[tuple[Value, ...]]
+) -> None:
+    """Insert rows with few statements, each of one of four sizes, so that they stay prepared.
+
+    `executemany` would give up the interpreter, and wait to get it back, at every single row.
+    """
+    done = 0
+    for size in _CHUNKS:
+        while len(rows) - done >= size:
+            chunk = rows[done : done + size]
+            one = f"({', '.join('?' * len(chunk[0]))})"
+            connection.execute(
+                f"INSERT INTO {table} ({columns}) VALUES {', '.join([one] * size)}",
+                [value for row in chunk for value in row],
+            )
+            done += size

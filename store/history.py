@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from dataclasses import dataclass
 from datetime import datetime
 
 from domain.model import Reason
 from domain.ports import Admission
 from domain.states import State, Trigger
+from store.bodies import unpack
 from store.database import Database
 from store.rows import moment_of, optional_moment
 
@@ -77,13 +77,19 @@ class History:
             rows = connection.execute(_DELIVERIES, {"limit": limit, "task_id": task_id}).fetchall()
         return [_delivery_from(row) for row in rows]
 
-    def delivery_body(self, record_id: int) -> bytes:
-        """Return the body exactly as it was received. Raises KeyError."""
+    def delivery_body(self, record_id: int) -> bytes | None:
+        """Return the body exactly as it was received, None once retention took it. Raises KeyError."""
         with self._database.read() as connection:
-            row = connection.execute("SELECT body FROM deliveries WHERE id = ?", (record_id,)).fetchone()
+            row = connection.execute(
+                "SELECT content, body_start, body_length FROM deliveries"
+                " JOIN body_packs ON body_packs.id = body_pack WHERE deliveries.id = ?",
+                (record_id,),
+            ).fetchone()
         if row is None:
             raise KeyError(f"there is no delivery {record_id}")
-        return zlib.decompress(row["body"])
+        if row["content"] is None:
+            return None
+        return unpack(row["content"], row["body_start"], row["body_length"])
 
     def task_events(self, task_id: int) -> list[TaskEvent]:
         """Return every move of a task, oldest first."""

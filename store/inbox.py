@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from domain.events import Event
 from domain.model import Category
 from domain.ports import Admission, Admitted, Delivery, Inbox
 from store.admission import Batch
+from store.bodies import pack
 from store.database import Database
-
-_FASTEST = 1
+from store.rows import time_text
 
 
 class SqliteInbox(Inbox):
@@ -34,14 +34,23 @@ class SqliteInbox(Inbox):
         if not deliveries:
             return []
         wishes = [admit(delivery.event) for delivery in deliveries]
-        bodies = [zlib.compress(delivery.body, _FASTEST) for delivery in deliveries]
+        packed = pack([delivery.body for delivery in deliveries])
         with self._database.write() as connection:
-            batch = Batch(connection, deliveries, self._categories)
+            batch = Batch(connection, deliveries, self._categories, packed)
             answers = [
-                batch.take(position, delivery, wish, body)
-                for position, (delivery, wish, body) in enumerate(
-                    zip(deliveries, wishes, bodies, strict=True)
-                )
+                batch.take(position, delivery, wish)
+                for position, (delivery, wish) in enumerate(zip(deliveries, wishes, strict=True))
             ]
             batch.write()
         return answers
+
+    def forget_bodies(self, received_before: datetime) -> int:
+        """Drop the raw bodies of old deliveries and return how many packs went.
+
+        What was decided, and the keys by which a repetition is known, stay.
+        """
+        with self._database.write() as connection:
+            return connection.execute(
+                "UPDATE body_packs SET content = NULL WHERE content IS NOT NULL AND received_at < ?",
+                (time_text(received_before),),
+            ).rowcount

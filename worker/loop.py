@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
@@ -27,16 +26,14 @@ class Listener(Protocol):
         """Return after the bell rang (True) or `timeout` seconds passed (False)."""
 
 
-@dataclass(slots=True)
 class Loop:
     """One worker's life. `stop` may be called from a signal handler or another thread."""
 
-    shop: Shop
-    listener: Listener
-    identity: str
-    poll_seconds: float
-
-    def __post_init__(self) -> None:
+    def __init__(self, shop: Shop, listener: Listener, *, identity: str, poll_seconds: float) -> None:
+        self.shop = shop
+        self.listener = listener
+        self.identity = identity
+        self.poll_seconds = poll_seconds
         self._stopping = threading.Event()
         self._halt: Halt | None = None
 
@@ -64,7 +61,11 @@ class Loop:
         task = shop.queue.claim(self.identity, shop.lease_seconds)
         if task is None:
             return False
-        self._work_on(task)
+        if task.issue.forge in shop.forges:
+            self._work_on(task)
+        else:
+            detail = f"the forge {task.issue.forge} is not configured any more"
+            shop.queue.move(task, Trigger.BLOCKED, reason=Reason.CONFIG, detail=detail)
         return True
 
     def _work_on(self, task: Task) -> None:
@@ -97,7 +98,7 @@ class Loop:
         voice.say(moved, "ended", text)
 
     def _voice(self, task: Task) -> Voice:
-        return Voice(self.shop.forges[task.issue.forge], self.shop.redact)
+        return Voice(self.shop.forges.get(task.issue.forge), self.shop.redact)
 
     def _patience(self) -> float:
         due = self.shop.queue.next_due()

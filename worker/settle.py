@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, PolicyRefusal
+from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, GitUnavailable, PolicyRefusal
 from domain.model import Attempt, Outcome, Publication, Reason, Task
 from domain.policy import Settlement, settle
 from domain.ports import Clock, Forge, Ledger, TaskQueue
@@ -48,7 +48,7 @@ class Settler:
             return self._not_verified(task, attempt, result)
         except BranchMoved as error:
             return self._failed(task, attempt, result, Reason.BRANCH_MOVED, str(error))
-        except ForgeUnavailable as error:
+        except (ForgeUnavailable, GitUnavailable) as error:
             log.warning("forge unavailable while settling", task=task.id, error=str(error))
             outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None)
             return self._not_verified(task, attempt, outage)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
-from harness.meter import AttemptMeter
 
 from domain.budget import Caps
 from domain.errors import (
@@ -15,8 +14,10 @@ from domain.errors import (
     ForgeError,
     ForgeUnavailable,
     GitError,
+    GitUnavailable,
     SandboxError,
     StaleWrite,
+    StoreUnavailable,
     Unpriced,
 )
 from domain.model import Attempt, CloneAccess, Outcome, PublicationKind, Reason, Repository, Task
@@ -25,6 +26,7 @@ from domain.text import Redactor
 from harness import report
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.interruption import InterruptibleSandbox
+from harness.meter import AttemptMeter
 from harness.publish import Publisher
 from harness.transcript import Transcript
 from worker import readiness
@@ -95,7 +97,7 @@ class TaskWork:
         """Return what the task came to; errors of forge, git and sandbox around the attempt included."""
         try:
             return self._work()
-        except ForgeUnavailable as error:
+        except (ForgeUnavailable, GitUnavailable, StoreUnavailable) as error:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(error))
         except Unpriced as error:
             return _declined(Reason.UNPRICED, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,10 +63,15 @@ class BareRepository:
         self.path = path
 
     def create(self, default_branch: str) -> None:
-        """Make the repository, empty. Raises ForgeError for a branch name that git does not take."""
+        """Make the repository, empty; what a crash may have left in its place goes.
+
+        Raises ForgeError for a branch name that git does not take.
+        """
         from dulwich.repo import Repo
 
         ref = _branch_ref(default_branch)
+        if self.path.exists():
+            shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
         with Repo.init_bare(self.path) as repo:
             repo.refs.set_symbolic_ref(cast("Ref", b"HEAD"), ref)

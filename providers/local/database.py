@@ -9,21 +9,27 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from domain.errors import ConfigurationError, ForgeUnavailable
+from domain.errors import ConfigurationError, ForgeError, ForgeUnavailable
 
 SCHEMA_VERSION = 1
-BUSY_SECONDS = 20.0
 
 
 class Database:
     """One SQLite file in WAL mode. A connection lives for one transaction, so threads may share this."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the file, and make it when it is not there. Raises ConfigurationError."""
+    def __init__(self, path: Path, *, busy_seconds: float = 20.0) -> None:
+        """Open the file, and make it when it is not there; wait for other writers at most `busy_seconds`.
+
+        Raises ConfigurationError.
+        """
         self._path = path
+        self._busy_seconds = busy_seconds
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._prepare()
+            # The last connection to close would move the log into the file and sync it, each time.
+            self._anchor = self._connect(shared=True)
+            self._anchor.execute("SELECT count(*) FROM users").fetchall()
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(f"the local forge cannot use {path}: {error}") from error
 
@@ -52,14 +58,19 @@ class Database:
                 connection.execute("COMMIT")
             finally:
                 connection.close()
+        except sqlite3.IntegrityError as error:
+            raise ForgeError(f"the local forge refused: {error}") from error
         except sqlite3.OperationalError as error:
             raise ForgeUnavailable(f"the local forge's database could not be used: {error}") from error
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
+    def _connect(self, *, shared: bool = False) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=not shared
+        )
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        # Safe when a process is killed. A power cut may lose this world; it is for showing and testing.
+        connection.execute("PRAGMA synchronous = OFF")
         return connection
 
     def _prepare(self) -> None:

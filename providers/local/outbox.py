@@ -11,24 +11,24 @@ from datetime import UTC, datetime
 
 import structlog
 
-from domain.errors import NotFound
+from domain.errors import ForgeUnavailable, NotFound
 from providers.local.database import Database
 from providers.local.webhook_faults import WebhookFaults
 
 EVENT_HEADER = "X-Fixwright-Event"
 DELIVERY_HEADER = "X-Fixwright-Delivery"
 SIGNATURE_HEADER = "X-Fixwright-Signature-256"
-TIMEOUT_SECONDS = 5.0
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTarget:
-    """Where deliveries go, and the secret that signs them."""
+    """Where deliveries go, the secret that signs them, and how long an answer may take."""
 
     url: str
     secret: str = field(repr=False)
+    timeout_seconds: float = 5.0
 
     def signature(self, payload: bytes) -> str:
         """Return the signature header's value for these exact bytes."""
@@ -64,7 +64,11 @@ class Outbox:
         """Send what a transaction has just recorded, as the fault plan has it."""
         for due in guids:
             for guid in self._faults.route(due):
-                self._send(guid)
+                try:
+                    self._send(guid)
+                except ForgeUnavailable as error:
+                    # What caused the delivery is committed; its author must not take it for undone.
+                    _log.warning("a webhook could not be put on record", delivery=guid, problem=str(error))
 
     def release(self) -> None:
         """Send what the fault plan held back."""
@@ -125,7 +129,7 @@ def _post(target: WebhookTarget, delivery: HookDelivery) -> str:
             target.url,
             content=delivery.payload,
             headers=headers,
-            timeout=TIMEOUT_SECONDS,
+            timeout=target.timeout_seconds,
             trust_env=False,
             # Loading the authorities takes time and memory that a loopback address has no use for.
             verify=target.url.startswith("https:"),

@@ -7,13 +7,15 @@ them do. What they may do is still on record (`grant`), and that is what the ser
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain.errors import ForgeError
 from domain.model import Actor, Comment, Issue, IssueRef, Permission, Pull, Repository
 from providers.local import issues, limits, payloads, pulls, rows
+from providers.local.bare import files_below
 from providers.local.ground import BOT, FORGE_NAME, Ground
+from providers.local.objects import Content, Signature
 from providers.local.outbox import HookDelivery, Outbox, WebhookTarget
 from providers.local.pushes import Pushes
 from providers.local.webhook_faults import WebhookFaults
@@ -58,9 +60,17 @@ class LocalWorld:
             tx.run("UPDATE users SET deleted = 1 WHERE id = ?", int(user.id))
 
     def create_repository(
-        self, full_name: str, *, default_branch: str = "main", private: bool = False
+        self,
+        full_name: str,
+        *,
+        default_branch: str = "main",
+        private: bool = False,
+        files: Mapping[str, Content | None] | Path | None = None,
     ) -> Repository:
-        """Make an empty repository, in which the bot may write. Raises ForgeError."""
+        """Make a repository in which the bot may write: empty, or with `files` as its first commit.
+
+        Nothing is announced: hooks come after. Raises ForgeError.
+        """
         with self._ground.write() as tx:
             try:
                 cursor = tx.run(
@@ -71,12 +81,14 @@ class LocalWorld:
                 )
             except sqlite3.IntegrityError:
                 raise ForgeError(f"there is a repository {full_name!r} already") from None
-            tx.git(full_name).create(default_branch)
-            repository_id = str(cursor.lastrowid)
-            tx.run(
-                "INSERT INTO permissions VALUES (?, ?, ?)", cursor.lastrowid, int(BOT.id), Permission.WRITE
-            )
-            return rows.repository(rows.repository_row(tx, repository_id))
+            tx.run("INSERT INTO permissions VALUES (?, ?, 'write')", cursor.lastrowid, int(self.bot.id))
+            git = tx.git(full_name)
+            git.create(default_branch)
+            if files is not None:
+                owner = Actor(id="0", login=full_name.split("/")[0])
+                seed = files_below(files) if isinstance(files, Path) else files
+                git.commit(default_branch, seed, Signature(author=owner, message="First commit"))
+            return rows.repository(rows.repository_row(tx, str(cursor.lastrowid)))
 
     def grant(self, repository_id: str, user: Actor, permission: Permission) -> None:
         """Set what somebody may do in a repository from now on. Raises NotFound."""
@@ -223,12 +235,11 @@ class LocalWorld:
         base: str,
         title: str,
         body: str = "",
-        draft: bool = False,
     ) -> Pull:
         """Open a pull request. Raises NotFound, ForgeError."""
         with self._ground.write() as tx:
             row = pulls.insert_pull(
-                tx, repository_id, by, text=(title, body), branches=(head, base), draft=draft
+                tx, repository_id, by, text=(title, body), branches=(head, base), draft=False
             )
             return rows.pull(tx, row)
 

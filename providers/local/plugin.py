@@ -15,7 +15,7 @@ _OPTIONS = ("path", "webhook_url", "webhook_secret")
 
 
 class LocalProvider:
-    """The provider `local`. Its options: `path`, and together or not at all `webhook_url`, `webhook_secret`."""
+    """The provider `local`. Options: `path`; `webhook_url` and `webhook_secret`, both or neither."""
 
     name = NAME
 
@@ -46,14 +46,15 @@ def _checked(options: Mapping[str, str]) -> tuple[Path, str, str]:
     path, url, secret = (options.get(name, "") for name in _OPTIONS)
     if not path:
         raise ConfigurationError(
-            "the provider local needs the option path, such as path=/var/lib/fixwright/forge"
+            "the provider local needs the option path; a right one is /var/lib/fixwright/forge"
         )
     if bool(url) != bool(secret):
         raise ConfigurationError(
-            "the provider local needs webhook_url and webhook_secret together, or neither"
+            "the provider local needs both of webhook_url and webhook_secret, or neither"
         )
     if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
         raise ConfigurationError(
-            f"the provider local cannot send to webhook_url={url!r}; a right one is http://127.0.0.1:8000/webhooks/local"
+            f"the provider local cannot send to webhook_url {url!r}; "
+            "a right one is http://127.0.0.1:8000/webhooks/local"
         )
     return Path(path), url, secret

@@ -58,7 +58,16 @@ CREATE TRIGGER task_events_stay BEFORE DELETE ON task_events BEGIN
     SELECT RAISE(ABORT, 'the history of tasks is append-only');
 END;
 
--- `body` is compressed with zlib and stands last, so that lists need not read it.
+-- The raw bodies of one batch of deliveries, compressed together with zlib; NULL once retention took them.
+CREATE TABLE body_packs (
+    id INTEGER PRIMARY KEY,
+    received_at TEXT NOT NULL,
+    content BLOB
+) STRICT;
+
+CREATE INDEX body_packs_kept ON body_packs (received_at) WHERE content IS NOT NULL;
+
+-- `body_start` and `body_length` count bytes in the unpacked `body_packs.content`.
 CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
     provider TEXT NOT NULL,
@@ -72,10 +81,14 @@ CREATE TABLE deliveries (
     note TEXT NOT NULL,
     admission TEXT NOT NULL,
     task_id INTEGER REFERENCES tasks (id),
-    body BLOB NOT NULL,
+    body_pack INTEGER NOT NULL REFERENCES body_packs (id),
+    body_start INTEGER NOT NULL,
+    body_length INTEGER NOT NULL,
     UNIQUE (provider, delivery_id),
     UNIQUE (provider, body_sha256)
 ) STRICT;
+
+CREATE INDEX deliveries_task ON deliveries (task_id) WHERE task_id IS NOT NULL;
 
 CREATE TABLE signals (
     id INTEGER PRIMARY KEY,

@@ -1,0 +1,81 @@
+"""The command line: serve, work, demo."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as installed_version
+from typing import Annotated
+
+import typer
+
+from domain.errors import ConfigurationError, FixwrightError
+
+cli = typer.Typer(
+    name="fixwright",
+    help="A standing service that turns a labelled issue into a verified draft pull request.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fixwright {installed_version('fixwright')}")
+        raise typer.Exit
+
+
+@cli.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Hold the options that come before a command."""
+
+
+@cli.command()
+def serve() -> None:
+    """Run the web process: the webhook door and the console."""
+    from app.serve import main
+
+    main()
+
+
+@cli.command()
+def work() -> None:
+    """Run the worker process: claims tasks, one at a time, and works on them."""
+    from app.work import main
+
+    main()
+
+
+@cli.command()
+def demo(
+    scenario: Annotated[
+        str, typer.Option("--scenario", "-s", help="What to show; `list` names all scenarios.")
+    ] = "fix",
+    case: Annotated[
+        str, typer.Option("--case", help="Directory of a case of your own, for the scenarios fix and real.")
+    ] = "",
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="Leave the service running until Enter is pressed.")
+    ] = False,
+) -> None:
+    """Show the whole job with real parts on a forge of its own: label, fix, verify, draft pull request."""
+    from app.demo.play import play
+
+    raise typer.Exit(play(scenario, case=case, keep=keep))
+
+
+def main() -> None:
+    """Run the command line; a wrong setting is one line on standard error and exit status 2."""
+    try:
+        cli()
+    except ConfigurationError as error:
+        print(f"fixwright: {error}", file=sys.stderr)  # noqa: T201 - the command line's own voice
+        sys.exit(2)
+    except FixwrightError as error:
+        print(f"fixwright: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(1)

@@ -1,0 +1,142 @@
+"""The worker process: reads its settings, puts the parts together, runs the loop until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import sys
+from types import FrameType
+
+import structlog
+from harness.localize import BaselineLocalizer
+
+from app.clock import SystemClock
+from app.forges import open_forges
+from app.log import configure_logging
+from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys
+from app.wake import Bell, BellListener
+from domain.ports import SandboxPolicy
+from domain.text import Redactor
+from harness.agent.process import ChildAgent
+from harness.agent.settings import AgentSettings, ModelSettings
+from harness.attempt import Bench
+from harness.git import GitRunner
+from harness.prices import PriceList
+from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.toolbox import TOOLBOX
+from harness.workspace import Workspace, Workspaces
+from store.database import Database
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
+from worker.loop import Loop
+from worker.signals import SignalDesk
+from worker.task_work import Shop
+
+log = structlog.get_logger(__name__)
+
+GUEST_TOOLBOX = "/opt/fixwright/bin"
+"""Where the agent finds edit, view and search in the sandbox."""
+
+
+def build_loop(settings: WorkerSettings) -> Loop:
+    """Put the worker together. Raises ConfigurationError, SandboxError."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
+    database = Database(settings.database_path)
+    database.migrate()
+    clock = SystemClock()
+    queue = SqliteTaskQueue(database, clock)
+    forges = open_forges(settings)
+    keys = provider_keys()
+    redact = Redactor([*settings.secrets(), *keys.values()])
+    serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
+    shop = Shop(
+        queue=queue,
+        ledger=SqliteLedger(database, clock),
+        forges=forges,
+        bench=_bench(settings, redact),
+        clock=clock,
+        desk=SignalDesk(queue, forges, serving),
+        caps=settings.caps,
+        model=settings.model,
+        price_of=PriceList(
+            input_per_million=settings.model_price_input,
+            output_per_million=settings.model_price_output,
+            free=settings.model_free,
+        ),
+        transcripts=settings.data_dir / "transcripts",
+        redact=redact,
+        lease_seconds=settings.lease_seconds,
+    )
+    return Loop(
+        shop,
+        BellListener(settings.bell_path),
+        identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
+        poll_seconds=settings.poll_seconds,
+    )
+
+
+def main() -> None:
+    """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
+    settings = load_worker_settings()
+    configure_logging(settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()]))
+    loop = build_loop(settings)
+    loop.shop.bench.sandbox.self_test()
+    bell = Bell(settings.bell_path)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        loop.stop()
+        bell.ring()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    loop.run()
+
+
+def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
+    uid = settings.sandbox_uid if os.geteuid() == 0 else None
+    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: TOOLBOX})
+    owner = (uid, uid) if uid is not None else None
+    runner = GitRunner(settings.data_dir / "git-home", redact=redact)
+    workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
+    workspaces.sweep()
+    return Bench(
+        sandbox=sandbox,
+        workspaces=workspaces,
+        agent=_agent(settings),
+        localizer=BaselineLocalizer(),
+        limits=lambda workspace: _limits(settings, workspace),
+    )
+
+
+def _agent(settings: WorkerSettings) -> ChildAgent:
+    key = settings.api_key.get_secret_value()
+    return ChildAgent(
+        python=sys.executable,
+        home=settings.data_dir / "agent-home",
+        model=ModelSettings(
+            name=settings.model,
+            api_key=key,
+            api_base=settings.api_base,
+            max_output_tokens=settings.max_output_tokens,
+        ),
+        settings=AgentSettings(
+            max_steps=settings.max_iterations,
+            wall_seconds=settings.max_minutes * 60,
+            command_seconds=settings.command_timeout_seconds,
+        ),
+        network=network_variables(),
+    )
+
+
+def _limits(settings: WorkerSettings, workspace: Workspace) -> SandboxPolicy:
+    return SandboxPolicy(
+        writable=workspace.tree,
+        scratch=workspace.scratch,
+        memory_bytes=settings.sandbox_memory_mb * 2**20,
+        disk_bytes=settings.sandbox_disk_mb * 2**20,
+    )
+
+
+if __name__ == "__main__":
+    main()

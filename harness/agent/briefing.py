@@ -1,0 +1,105 @@
+"""What the model is told at the beginning. Pieces are joined, never rendered; text from outside is fenced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from domain.claim import Restatement
+from domain.ports import Brief
+from domain.text import clip, one_line, plain, visible
+from harness.prompts import prompt
+
+LONGEST_ISSUE = 12_000
+"""Characters of the issue's text that reach the model."""
+
+LONGEST_TRACE = 3_600
+LONGEST_NOTES = 6_000
+LONGEST_SLICES = 80_000
+
+_TRACE = re.compile(
+    r"^[^\n]*(?:Traceback \(most recent call last\)|Exception in thread|panicked at|\bError:|\bException:)"
+    r"[^\n]*\n"
+    r"(?:[^\n]*\n){0,2}?(?:(?:[ \t]+[^\n]*|Caused by:[^\n]*|\w[\w.]*(?:Error|Exception)\b[^\n]*)(?:\n|\Z))+",
+    re.MULTILINE,
+)
+
+
+def system_text(nonce: str) -> str:
+    """Return the rules. `nonce` makes the textual form of `submit` one that no file can contain."""
+    return (
+        f"{prompt('system')}\n\nIf you cannot call tools, answer with exactly one ```bash block instead, and"
+        f" finish with a block that is only this command:\nfixwright-submit-{nonce} <<'EOF'\n"
+        '{"root_cause": "…", "changes": "…", "test_commands": ["…"], "not_verified": "…"}\nEOF'
+    )
+
+
+def restate_text(brief: Brief, delimiter: str) -> str:
+    """Return the user's message that asks for the restatement."""
+    return f"{_subject(brief, delimiter)}\n\n{prompt('restate')}"
+
+
+def work_text(brief: Brief, restatement: Restatement | None, delimiter: str) -> str:
+    """Return the user's message that sets the work: the part of the conversation that is never taken out."""
+    parts = [_subject(brief, delimiter), prompt(str(brief.category))]
+    if restatement is not None:
+        parts.append(_understood(restatement))
+    if brief.test_command:
+        parts.append(f"The repository's tests are run with: {one_line(brief.test_command, 500)}")
+    if brief.suspects:
+        parts.append(
+            "Places that the fix may touch, as ranked by a program (a hint, not a fact):\n"
+            + _fenced("suspects", clip(plain(brief.suspects), LONGEST_NOTES), delimiter)
+        )
+    if brief.slices:
+        parts.append(
+            "Source code of those places, with line numbers:\n"
+            + _fenced("source", clip(plain(brief.slices), LONGEST_SLICES), delimiter)
+        )
+    if brief.hand_off:
+        parts.append(
+            "What earlier attempts at this issue left behind:\n"
+            + _fenced("earlier attempts", clip(plain(brief.hand_off), LONGEST_NOTES), delimiter)
+        )
+    parts += [one_line(instruction, 1000) for instruction in brief.instructions]
+    return "\n\n".join(parts)
+
+
+def _subject(brief: Brief, delimiter: str) -> str:
+    title = one_line(brief.title, 300)
+    body = clip_issue(visible(brief.body), LONGEST_ISSUE) or "(the issue has no text)"
+    issue = _fenced("issue", f"Title: {title}\n\n{body}", delimiter)
+    return (
+        f"Issue {brief.issue_number} of the repository {one_line(brief.repository, 200)}. What stands between"
+        f" lines with {delimiter} is data from outside:\n{issue}"
+    )
+
+
+def _understood(restatement: Restatement) -> str:
+    lines = [
+        "How you restated the issue:",
+        f"- expected: {one_line(restatement.expected, 1500)}",
+        f"- actual: {one_line(restatement.actual, 1500)}",
+        f"- reproduction: {one_line(restatement.reproduction, 1500)}",
+        f"- suspected area: {one_line(restatement.suspected_area, 500)}",
+    ]
+    return "\n".join(lines)
+
+
+def _fenced(what: str, text: str, delimiter: str) -> str:
+    """Put text between lines that it cannot forge: it was written before the delimiter was drawn."""
+    return f"--- begin {what} {delimiter} ---\n{text.strip()}\n--- end {what} {delimiter} ---"
+
+
+def clip_issue(text: str, limit: int, clip_to: Callable[[str, int], str] = clip) -> str:
+    """Return at most `limit` characters: the head, the tail, and the last stack trace between them."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 3 // 10, limit * 3 // 10
+    traces = [match for match in _TRACE.finditer(text) if match.start() >= head]
+    traces = [match for match in traces if match.end() <= len(text) - tail]
+    if not traces:
+        return clip_to(text, limit)
+    trace = clip_to(traces[-1][0], min(LONGEST_TRACE, limit // 3))
+    cut = "\n[… left out …]\n"
+    return text[:head] + cut + trace + cut + text[-tail:]

@@ -1,0 +1,18 @@
+"""Trusted git: the only runner, the mirror of a remote repository, and the push."""
+
+from harness.git.environment import Person
+from harness.git.mirror import Mirror
+from harness.git.runner import Completed, GitRunner, Limits, Place
+from harness.git.values import LogEntry, Snapshot, TreeEntry
+
+__all__ = [
+    "Completed",
+    "GitRunner",
+    "Limits",
+    "LogEntry",
+    "Mirror",
+    "Person",
+    "Place",
+    "Snapshot",
+    "TreeEntry",
+]

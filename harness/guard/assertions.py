@@ -1,0 +1,213 @@
+"""What a Python test asserts: its assertions, how strict each is, which literals they expect."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.guard.python_code import TestFunction, dotted, live_nodes
+
+_EXACT, _LOOSE, _TRUTH = 3, 2, 1
+_EXACT_CALLS = re.compile(
+    r"assert(?:Equals?|Is|IsNone|DictEqual|ListEqual|TupleEqual|SetEqual|CountEqual|MultiLineEqual|SequenceEqual"
+    r"|Raises|RaisesRegex|Warns|WarnsRegex)|raises|assert_(?:array_equal|equal|frame_equal|series_equal"
+    r"|called_once_with|called_with|called_once|has_calls|not_called|string_equal|identical)"
+)
+_TRUTH_CALLS = re.compile(r"assert(?:True|False|IsNotNone|_)|assert_called|assert_any_call")
+_ASSERTING = re.compile(r"assert[A-Z_]\w*|assert_|raises|warns|deprecated_call|fail")
+TOLERANCES = {
+    **dict.fromkeys(("rel", "abs", "delta", "rtol", "atol", "rel_tol", "abs_tol", "tolerance"), 1),
+    **dict.fromkeys(("places", "decimal", "significant"), -1),
+}
+"""Keyword → +1 if a larger number is looser, -1 if a smaller one is."""
+_APPROXIMATE = re.compile(
+    r"approx|isclose|allclose|assert_allclose|assert(?:Not)?AlmostEqual|assert_almost_equal"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion: its dump for comparing, its strictness (3 exact, 2 partial, 1 truth only), its line."""
+
+    dump: str
+    strictness: int
+    line: int
+    node: ast.AST
+
+
+def assertions_of(test: TestFunction) -> list[Assertion]:
+    """Return the assertions of a test that can run, in order."""
+    found: list[Assertion] = []
+    for statement in live_nodes(test.node.body):
+        if isinstance(statement, ast.Assert):
+            found.append(
+                Assertion(ast.dump(statement.test), _of_test(statement.test), statement.lineno, statement)
+            )
+            continue
+        for call in _own_calls(statement):
+            name = dotted(call.func).rsplit(".", 1)[-1]
+            if _ASSERTING.fullmatch(name) or name.startswith("assert_"):
+                found.append(Assertion(ast.dump(call), _of_call(name), call.lineno, call))
+    return found
+
+
+def _own_calls(statement: ast.AST) -> Iterator[ast.Call]:
+    """Yield calls in a statement's own expressions, not in the statements nested in it."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                continue
+            if isinstance(child, ast.Call):
+                yield child
+            waiting.append(child)
+
+
+def _of_test(test: ast.expr) -> int:
+    if isinstance(test, ast.Compare):
+        if all(isinstance(operator, ast.Eq | ast.Is) for operator in test.ops):
+            return _EXACT
+        is_not_none = len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot | ast.NotEq)
+        return _TRUTH if is_not_none else _LOOSE
+    if isinstance(test, ast.BoolOp):
+        strict = [_of_test(value) for value in test.values]
+        return max(strict) if isinstance(test.op, ast.And) else min(*strict, _LOOSE)
+    if isinstance(test, ast.UnaryOp):
+        return _of_test(test.operand)
+    return _LOOSE if isinstance(test, ast.Call) else _TRUTH
+
+
+def _of_call(name: str) -> int:
+    if _EXACT_CALLS.fullmatch(name):
+        return _EXACT
+    return _TRUTH if _TRUTH_CALLS.fullmatch(name) else _LOOSE
+
+
+def is_tautology(assertion: Assertion) -> bool:
+    """Tell whether an assertion holds whatever the code does."""
+    node = assertion.node
+    if isinstance(node, ast.Assert):
+        return _always_true(node.test)
+    if not isinstance(node, ast.Call):
+        return False
+    name, arguments = dotted(node.func).rsplit(".", 1)[-1], node.args
+    if name == "assertTrue" and arguments:
+        return _always_true(arguments[0])
+    if name in {"assertEqual", "assertIs", "assert_equal", "assert_array_equal"} and len(arguments) >= 2:
+        return ast.dump(arguments[0]) == ast.dump(arguments[1])
+    if name == "assertFalse" and arguments:
+        return isinstance(arguments[0], ast.Constant) and not arguments[0].value
+    return False
+
+
+def _always_true(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return bool(node.value)
+    if isinstance(node, ast.Tuple):
+        return bool(node.elts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return isinstance(node.operand, ast.Constant) and not node.operand.value
+    if isinstance(node, ast.BoolOp):
+        results = [_always_true(value) for value in node.values]
+        return any(results) if isinstance(node.op, ast.Or) else all(results)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _comparison_always_true(node)
+    if isinstance(node, ast.Call) and dotted(node.func) == "isinstance" and len(node.args) == 2:
+        return dotted(node.args[1]) == "object"
+    return False
+
+
+def _comparison_always_true(node: ast.Compare) -> bool:
+    left, operator, right = node.left, node.ops[0], node.comparators[0]
+    if isinstance(operator, ast.Eq | ast.Is | ast.LtE | ast.GtE) and ast.dump(left) == ast.dump(right):
+        return True
+    is_length = isinstance(left, ast.Call) and dotted(left.func) == "len"
+    return (
+        is_length and isinstance(operator, ast.GtE) and isinstance(right, ast.Constant) and right.value == 0
+    )
+
+
+# -- literals ---------------------------------------------------------------------------------------
+
+
+def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
+    """Return the literals that a test's outcome rests on.
+
+    Those in its assertions and its parameter lists, and those assigned to names which these use.
+    """
+    roots: list[ast.AST] = [assertion.node for assertion in assertions_of(test)]
+    roots += [item for owner in (test.node, *test.owners) for item in owner.decorator_list]
+    names = {node.id for root in roots for node in ast.walk(root) if isinstance(node, ast.Name)}
+    counted: Counter[str] = Counter()
+    for root in roots:
+        counted.update(_literals(root))
+    for statement in [*ast.walk(test.node), *(module.body if module else [])]:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(target, ast.Name) and target.id in names for target in targets):
+                counted.update(_literals(statement.value))
+    return counted
+
+
+def all_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
+    """Return every literal of a test, its decorators and the module's own assignments."""
+    counted: Counter[str] = Counter(_literals(test.node))
+    for owner in test.owners:
+        for item in owner.decorator_list:
+            counted.update(_literals(item))
+    for statement in module.body if module else []:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            counted.update(_literals(statement.value))
+    return counted
+
+
+def _literals(root: ast.AST) -> Iterator[str]:
+    """Yield literals as written in source, without tolerances and messages."""
+    waiting: list[ast.AST] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.keyword) and node.arg in {
+            *TOLERANCES,
+            "msg",
+            "err_msg",
+            "reason",
+            "id",
+            "ids",
+        }:
+            continue
+        if (
+            isinstance(node, ast.UnaryOp)
+            and isinstance(node.op, ast.USub)
+            and isinstance(node.operand, ast.Constant)
+        ):
+            yield f"-{node.operand.value!r}"
+            continue
+        if isinstance(node, ast.Constant) and node.value is not Ellipsis:
+            yield repr(node.value)
+        children = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Assert):
+            children = [node.test]
+        waiting += children
+
+
+def tolerances(test: TestFunction) -> list[tuple[str, float]]:
+    """Return numeric tolerances in order of appearance."""
+    found = []
+    for node in ast.walk(test.node):
+        if isinstance(node, ast.keyword) and node.arg in TOLERANCES and isinstance(node.value, ast.Constant):
+            value = node.value.value
+            if isinstance(value, int | float):
+                found.append((node.arg, float(value)))
+    return found
+
+
+def approximations(test: TestFunction) -> int:
+    """Return how many comparisons of a test are approximate."""
+    return sum(
+        isinstance(node, ast.Call) and bool(_APPROXIMATE.fullmatch(dotted(node.func).rsplit(".", 1)[-1]))
+        for node in ast.walk(test.node)
+    )

@@ -1,0 +1,154 @@
+"""RH002: an existing test asks for less: fewer assertions, tautologies, other expectations (Python)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from domain.model import Category, Finding
+from harness.guard.assertions import (
+    TOLERANCES,
+    Assertion,
+    all_literals,
+    approximations,
+    assertions_of,
+    expected_literals,
+    is_tautology,
+    tolerances,
+)
+from harness.guard.change import Change
+from harness.guard.context import Context, critical, prepare, warning
+from harness.guard.python_code import Function, TestFunction, tests_of
+from harness.guard.rh001 import matched_tests
+
+RULE = "RH002"
+_WHY = "The test now accepts what it used to reject, so its passing says less than before."
+_WHY_LITERAL = "Changing what is expected makes any behaviour pass; only the issue can say that it was wrong."
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """Yield findings for tests that survive the change, for new tautologies, and for false equality."""
+    for path, old, new in matched_tests(context):
+        yield from _weaker(context, path, old, new)
+    yield from _new_tautologies(context)
+    yield from _false_equality(context)
+
+
+def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[str, str]]:
+    """Return (path, test) whose changed expectation the issue names: both the old and the new literal."""
+    context = prepare(change, Category.BUG, issue_text)
+    found = set()
+    for path, old, new in matched_tests(context):
+        lost, gained = _literal_changes(context, path, old, new)
+        if lost and _is_named(lost, gained, issue_text) and not list(_weaker(context, path, old, new))[1:]:
+            found.add((path, new.name))
+    return frozenset(found)
+
+
+def _weaker(context: Context, path: str, old: TestFunction, new: TestFunction) -> Iterator[Finding]:
+    before, now = assertions_of(old), assertions_of(new)
+    name, line = new.name, new.node.lineno
+    lost, gained = _literal_changes(context, path, old, new)
+    if lost:
+        yield _changed_literals(context, path, new, lost, gained)
+    if len(now) < len(before):
+        yield critical(RULE, path, line, f"`{name}` makes {len(now)} assertions, it made {len(before)}", _WHY)
+    known = {assertion.dump for assertion in before}
+    for assertion in now:
+        if is_tautology(assertion) and assertion.dump not in known:
+            yield critical(RULE, path, assertion.line, f"an assertion of `{name}` can never fail", _WHY)
+    yield from _loosened(path, name, before, now)
+    if _looser_tolerance(old, new) or approximations(new) > approximations(old):
+        yield critical(RULE, path, line, f"`{name}` compares less exactly than before", _WHY)
+
+
+def _literal_changes(
+    context: Context, path: str, old: TestFunction, new: TestFunction
+) -> tuple[list[str], list[str]]:
+    """Return literals that the test rested on and lost, and literals that it gained."""
+    old_module = next(
+        (pair.old for pair in context.python.values() if tests_of(pair.old).get(old.name) == old), None
+    )
+    new_module = context.python[path].new
+    lost = expected_literals(old, old_module) - all_literals(new, new_module)
+    gained = all_literals(new, new_module) - all_literals(old, old_module)
+    return sorted(lost), sorted(gained)
+
+
+def _changed_literals(
+    context: Context, path: str, new: TestFunction, lost: list[str], gained: list[str]
+) -> Finding:
+    to = f" to {', '.join(gained)[:80]}" if gained else ""
+    what = f"`{new.name}` no longer expects {', '.join(lost)[:80]}: changed{to}"
+    if _is_named(lost, gained, context.issue_text):
+        return warning(RULE, path, new.node.lineno, what + " (the issue names both)", _WHY_LITERAL)
+    return critical(RULE, path, new.node.lineno, what, _WHY_LITERAL)
+
+
+def _is_named(lost: list[str], gained: list[str], issue_text: str) -> bool:
+    """Tell whether the issue's text has every lost literal and every gained one, as words of their own."""
+    return bool(lost) and bool(gained) and all(_occurs(item, issue_text) for item in [*lost, *gained])
+
+
+def _occurs(literal: str, text: str) -> bool:
+    value = literal
+    if literal[:1] in "'\"" or literal[:2] in {"b'", 'b"'}:
+        value = str(ast.literal_eval(literal))
+    if len(value.strip()) == 0:
+        return literal in text
+    return bool(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text))
+
+
+def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
+    """Pair the assertions that went with those that came, in order, and compare how strict they are."""
+    kept = {assertion.dump for assertion in before} & {assertion.dump for assertion in now}
+    gone = [assertion for assertion in before if assertion.dump not in kept]
+    came = [assertion for assertion in now if assertion.dump not in kept]
+    for old, new in zip(gone, came, strict=False):
+        if new.strictness < old.strictness and not is_tautology(new):
+            yield critical(RULE, path, new.line, f"an assertion of `{name}` is less strict than it was", _WHY)
+
+
+def _looser_tolerance(old: TestFunction, new: TestFunction) -> bool:
+    before, now = tolerances(old), tolerances(new)
+    if [name for name, _ in before] != [name for name, _ in now]:
+        return len(now) > len(before)
+    return any(
+        (value - former) * TOLERANCES[name] > 0
+        for (name, former), (_, value) in zip(before, now, strict=True)
+    )
+
+
+def _new_tautologies(context: Context) -> Iterator[Finding]:
+    for path, pair in context.python_tests():
+        before = tests_of(pair.old)
+        for name, test in tests_of(pair.new).items():
+            if name in before:
+                continue
+            assertions = assertions_of(test)
+            if assertions and all(map(is_tautology, assertions)):
+                yield warning(RULE, path, test.node.lineno, f"the new test `{name}` can never fail", _WHY)
+
+
+def _false_equality(context: Context) -> Iterator[Finding]:
+    for path, pair in context.python.items():
+        before = {ast.dump(node) for node in _equalities(pair.old)}
+        for node in _equalities(pair.new):
+            if ast.dump(node) not in before and _only_returns_true(node):
+                what = f"`{node.name}` says that any two objects are equal"
+                yield critical(
+                    RULE, path, node.lineno, what, "Every comparison with it passes, in tests too."
+                )
+
+
+def _equalities(tree: ast.Module | None) -> list[Function]:
+    nodes = ast.walk(tree) if tree is not None else ()
+    return [node for node in nodes if isinstance(node, Function) and node.name in {"__eq__", "__contains__"}]
+
+
+def _only_returns_true(node: Function) -> bool:
+    returns = [item for item in ast.walk(node) if isinstance(item, ast.Return)]
+    return bool(returns) and all(
+        isinstance(item.value, ast.Constant) and item.value.value is True for item in returns
+    )

@@ -1,0 +1,87 @@
+"""RH003: errors are newly swallowed broadly, so that nothing can be seen to fail (Python)."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from domain.model import Finding
+from harness.guard.context import Context, critical, warning
+from harness.guard.python_code import dotted
+from harness.testing.paths import is_test_side
+
+RULE = "RH003"
+_WHY = "An error that is swallowed looks like success: to callers, and to the tests."
+_BROAD = frozenset({"Exception", "BaseException", "builtins.Exception", "AssertionError"})
+_LOGS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print"})
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """Yield findings for broad handlers that were not there before, anywhere in the change."""
+    before: Counter[str] = Counter()
+    for pair in context.python.values():
+        before.update(_signature(handler) for handler, _ in _swallowing(pair.old))
+    for path, pair in context.python.items():
+        for node, says_so in _swallowing(pair.new):
+            if before[_signature(node)] > 0:
+                before[_signature(node)] -= 1
+                continue
+            yield _finding(path, node, says_so)
+
+
+def _finding(path: str, node: ast.AST, says_so: bool) -> Finding:
+    line = getattr(node, "lineno", 0)
+    what = "errors of every kind are caught here" + (" and only logged" if says_so else " and dropped")
+    if says_so and not is_test_side(path):
+        return warning(RULE, path, line, what, _WHY)
+    return critical(RULE, path, line, what, _WHY)
+
+
+def _signature(node: ast.AST) -> str:
+    return ast.dump(node)
+
+
+def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield (handler or `with`, whether it at least logs) for each broad one that lets nothing out."""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.ExceptHandler) and _is_broad(node.type) and _drops(node.body):
+            yield node, any(map(_is_log, node.body))
+        elif isinstance(node, ast.withitem) and dotted(node.context_expr).rsplit(".", 1)[-1] == "suppress":
+            call = node.context_expr
+            if isinstance(call, ast.Call) and any(dotted(argument) in _BROAD for argument in call.args):
+                yield call, False
+
+
+def _is_broad(kind: ast.expr | None) -> bool:
+    if kind is None:
+        return True
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(dotted(item) in _BROAD for item in kinds)
+
+
+def _drops(body: list[ast.stmt]) -> bool:
+    """Tell whether a handler does nothing with the error: passes, continues, logs, or returns a constant."""
+    return all(_is_idle(statement) or _is_log(statement) for statement in body)
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Pass | ast.Continue | ast.Break):
+        return True
+    if isinstance(statement, ast.Return):
+        value = statement.value
+        is_empty = isinstance(value, ast.List | ast.Tuple | ast.Set) and not value.elts
+        return value is None or isinstance(value, ast.Constant) or is_empty or _is_empty_dict(value)
+    if isinstance(statement, ast.Assign):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_empty_dict(value: ast.expr) -> bool:
+    return isinstance(value, ast.Dict) and not value.keys
+
+
+def _is_log(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    return dotted(statement.value.func).rsplit(".", 1)[-1] in _LOGS

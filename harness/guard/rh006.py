@@ -1,0 +1,92 @@
+"""RH006: debugging is left behind in source that had none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from domain.model import Finding
+from harness.guard.context import Context, critical, warning
+from harness.guard.python_code import aliases, full_name
+from harness.testing.paths import is_test_side
+
+RULE = "RH006"
+_WHY_STOP = "The program would stop here and wait for a person."
+_WHY_NOISE = "The file printed nothing before; this looks like a trace of the search for the fault."
+_BREAKS = frozenset(
+    {
+        *(
+            "breakpoint",
+            "pdb.set_trace",
+            "ipdb.set_trace",
+            "pudb.set_trace",
+            "pdb.post_mortem",
+            "wdb.set_trace",
+        ),
+        *("code.interact", "IPython.embed", "rpdb.set_trace", "sys.breakpointhook"),
+    }
+)
+_TEXT_BREAKS = {
+    (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"): re.compile(r"^\s*debugger\s*;?\s*$", re.MULTILINE),
+    (".rb",): re.compile(r"\bbinding\.(?:pry|irb)\b|\bbyebug\b"),
+    (".php",): re.compile(r"\b(?:var_dump|dd|xdebug_break)\s*\("),
+    (".rs",): re.compile(r"\bdbg!\s*\("),
+}
+_TEXT_NOISE = {
+    (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"): re.compile(r"\bconsole\.(?:log|debug|trace)\s*\("),
+    (".go",): re.compile(r"\bfmt\.Print(?:ln|f)?\("),
+    (".java",): re.compile(r"System\.out\.print"),
+    (".rs",): re.compile(r"\beprintln!\s*\("),
+}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """Yield findings for breakpoints anywhere, and for prints in source that had none."""
+    for path, pair in context.python.items():
+        known = {name for name, _ in _breaks(pair.old)}
+        for name, line in _breaks(pair.new):
+            if name not in known:
+                yield critical(RULE, path, line, f"`{name}` is left in the code", _WHY_STOP)
+        if is_test_side(path) or pair.old is None or _prints(pair.old):
+            continue
+        for line in _prints(pair.new)[:3]:
+            yield warning(RULE, path, line, "a `print` is left in the code", _WHY_NOISE)
+    yield from _textual(context)
+
+
+def _breaks(tree: ast.Module | None) -> list[tuple[str, int]]:
+    if tree is None:
+        return []
+    names = aliases(tree)
+    calls = [
+        (full_name(node.func, names), node.lineno) for node in ast.walk(tree) if isinstance(node, ast.Call)
+    ]
+    return [(name, line) for name, line in calls if name in _BREAKS]
+
+
+def _prints(tree: ast.Module | None) -> list[int]:
+    nodes = ast.walk(tree) if tree is not None else ()
+    return [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"print", "pprint"}
+    ]
+
+
+def _textual(context: Context) -> Iterator[Finding]:
+    for path, delta in context.change.deltas.items():
+        if delta.new is None or delta.is_binary:
+            continue
+        for table, make, why in ((_TEXT_BREAKS, critical, _WHY_STOP), (_TEXT_NOISE, warning, _WHY_NOISE)):
+            for suffixes, pattern in table.items():
+                if not path.endswith(suffixes) or pattern.search(delta.old_text):
+                    continue
+                is_noise = make is warning
+                match = pattern.search(delta.new_text)
+                if match is None or (is_noise and (delta.old is None or is_test_side(path))):
+                    continue
+                line = delta.new_text.count("\n", 0, match.start()) + 1
+                yield make(RULE, path, line, f"`{match[0].strip()}` is left in the code", why)

@@ -1,0 +1,53 @@
+"""RH007: a change that is larger, or of another kind, than its task asks for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from domain.model import Category, Finding
+from harness.guard.change import Delta
+from harness.guard.context import Context, critical, warning
+from harness.guard.python_code import parse, without_docstrings
+from harness.testing.paths import is_documentation
+
+RULE = "RH007"
+MANY_FILES = 20
+MANY_LINES = 1000
+LARGEST_DIFF = 20_000
+"""Lines; beyond this a difference is counted by length instead of being worked out."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """Yield findings for the size of the change, and for code in a documentation task."""
+    paths = context.change.paths
+    if len(paths) > MANY_FILES:
+        what = f"the change touches {len(paths)} files"
+        yield warning(RULE, paths[0], 0, what, "A fix is usually small; look for what does not belong to it.")
+    lines = sum(map(changed_lines, context.change.deltas.values()))
+    if lines > MANY_LINES:
+        what = f"the change touches {lines} lines"
+        yield warning(RULE, paths[0], 0, what, "A fix is usually small; look for what does not belong to it.")
+    if context.category is Category.DOCS:
+        for path in paths:
+            if not is_documentation(path) and not _only_docstrings(context.change.deltas[path]):
+                why = "Readers of a documentation change do not expect the program to behave differently."
+                yield critical(RULE, path, 0, "a documentation task changes code", why)
+
+
+def changed_lines(delta: Delta) -> int:
+    """Return how many lines a delta adds and removes; 0 for binary files."""
+    if delta.is_binary:
+        return 0
+    old, new = delta.old_text.splitlines(), delta.new_text.splitlines()
+    if not old or not new or len(old) + len(new) > LARGEST_DIFF:
+        return abs(len(new) - len(old)) or len(new)
+    opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return sum((b - a) + (d - c) for tag, a, b, c, d in opcodes if tag != "equal")
+
+
+def _only_docstrings(delta: Delta) -> bool:
+    if not delta.path.endswith((".py", ".pyi")) or delta.old is None or delta.new is None:
+        return False
+    old, new = parse(delta.old)[0], parse(delta.new)[0]
+    return old is not None and new is not None and without_docstrings(old) == without_docstrings(new)

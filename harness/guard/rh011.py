@@ -1,0 +1,126 @@
+"""RH011: the test machinery itself is tampered with: start-up hooks, shadowed modules, cut-short runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from domain.model import Finding
+from harness.guard.context import Context, critical
+from harness.guard.python_code import aliases, dotted, full_name
+from harness.testing.paths import is_test_side
+
+RULE = "RH011"
+_WHY = "It puts something between the tests and their result, so the result can no longer be believed."
+_TEST_TOOLS = frozenset(
+    {
+        *(
+            "pytest",
+            "_pytest",
+            "unittest",
+            "pluggy",
+            "nose",
+            "doctest",
+            "coverage",
+            "xdist",
+            "hypothesis",
+            "mock",
+        ),
+        *("iniconfig", "py", "pytest_asyncio", "pytest_cov", "tox", "nox"),
+    }
+)
+_HOOKS = frozenset({"sitecustomize.py", "usercustomize.py"})
+_PATCHED = re.compile(
+    r"(?:pytest|_pytest|unittest|pluggy|doctest)\.[\w.]+|builtins\.(?:__import__|isinstance|all|any)"
+    r"|sys\.(?:meta_path|path_hooks)|os\._exit"
+)
+_EXITS = frozenset({"os._exit", "os.abort", "atexit.register"})
+_REPORT = re.compile(r"junitxml|fixwright-results|pytest_runtest_\w+|--collect-only")
+_SHADOWING_ROOTS = {"", "src", "lib", "test", "tests"}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """Yield findings for new files that hook in by their name, and for code that reaches into the runner."""
+    for path in context.change.added:
+        yield from _by_name(path)
+    for path, pair in context.python.items():
+        before = {what for what, _ in _reaches(pair.old)}
+        for what, line in _reaches(pair.new):
+            if what not in before:
+                yield critical(RULE, path, line, what, _WHY)
+        if is_test_side(path):
+            yield from _exits(path, pair.old, pair.new)
+
+
+def _by_name(path: str) -> Iterator[Finding]:
+    pure = PurePosixPath(path)
+    if pure.name in _HOOKS or pure.suffix == ".pth":
+        yield critical(RULE, path, 0, f"`{pure.name}` runs at every start of Python", _WHY)
+        return
+    if pure.suffix not in {".py", ".so", ".pyc"}:
+        return
+    parts = pure.parts
+    for depth, root in ((0, ""), (1, parts[0] if len(parts) > 1 else "")):
+        is_there = (depth == 0) or (root in _SHADOWING_ROOTS)
+        if not is_there or len(parts) <= depth:
+            continue
+        module = parts[depth].split(".")[0]
+        is_module = len(parts) == depth + 1 or parts[depth + 1 :] == ("__init__.py",)
+        if is_module and (module in _TEST_TOOLS or (module in sys.stdlib_module_names and module != "test")):
+            yield critical(RULE, path, 0, f"the new module `{module}` shadows the real one", _WHY)
+            return
+
+
+def _reaches(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
+    """Yield (what, line) for assignments into the runner and for strings that aim at its report."""
+    if tree is None:
+        return
+    names = aliases(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
+            targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
+            for name in _replaced(targets, names):
+                yield f"`{name}` is replaced", node.lineno
+        elif isinstance(node, ast.Call) and dotted(node.func) == "setattr" and node.args:
+            name = full_name(node.args[0], names)
+            if name.split(".")[0] in {"pytest", "_pytest", "unittest", "pluggy", "builtins"}:
+                yield f"`{name}` is patched", node.lineno
+        elif isinstance(node, ast.Constant) and (match := _REPORT.search(str(node.value)[:200])):
+            yield f"the test report is aimed at (`{match[0]}`)", node.lineno
+
+
+def _replaced(targets: Sequence[ast.expr], names: dict[str, str]) -> Iterator[str]:
+    """Yield what of the runner an assignment or deletion puts something else in the place of."""
+    for target in targets:
+        if isinstance(target, ast.Subscript):
+            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            if full_name(target.value, names) == "sys.modules" and str(key).split(".")[0] in _TEST_TOOLS:
+                yield f"sys.modules[{key!r}]"
+        elif isinstance(target, ast.Attribute):
+            name = full_name(target, names)
+            if _PATCHED.fullmatch(name) and not name.endswith((".maxDiff", ".longMessage")):
+                yield name
+
+
+def _exits(path: str, old: ast.Module | None, new: ast.Module | None) -> Iterator[Finding]:
+    before = {name for name, _ in _exit_calls(old)}
+    for name, line in _exit_calls(new):
+        if name not in before:
+            yield critical(RULE, path, line, f"a test calls `{name}`, which can cut the run short", _WHY)
+
+
+def _exit_calls(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
+    if tree is None:
+        return
+    names = aliases(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (name := full_name(node.func, names)) in _EXITS:
+            yield name, node.lineno
+    for statement in tree.body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            name = full_name(statement.value.func, names)
+            if name in {"sys.exit", "exit", "quit", "pytest.exit"}:
+                yield name, statement.lineno

@@ -1,0 +1,103 @@
+"""A session whose every command runs in a bubblewrap of its own, in the same directories."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from domain.errors import SandboxError
+from domain.ports import SandboxPolicy
+from harness.sandbox.capture import OutputCapture
+from harness.sandbox.cgroup import Group
+from harness.sandbox.environment import ACCOUNT_FILES
+from harness.sandbox.identity import Identity
+from harness.sandbox.launch import Launched, in_memory
+from harness.sandbox.mountpoints import MountPoints
+from harness.sandbox.profile import INNER_GATE, SHELL_READY, Profile, bubblewrap_arguments
+from harness.sandbox.session import CommandSession
+from harness.sandbox.supervise import Ending, Watch
+
+_SETUP_OUTPUT_BYTES = 2**14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """All that a session needs and that does not change between its commands."""
+
+    bwrap: Path
+    identity: Identity
+    policy: SandboxPolicy
+    profile: Profile
+    seccomp: bytes
+    mountpoints: MountPoints
+    group: Group | None
+    yield_processor: bool
+
+
+class BubblewrapSession(CommandSession):
+    """Commands see the profile and nothing else of the host."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(
+            setting.policy, setting.identity, group=setting.group, yield_processor=setting.yield_processor
+        )
+        self._setting = setting
+
+    def _start(self, command: str) -> Launched:
+        setting = self._setting
+        setting.mountpoints.clear_the_way()
+        with ExitStack() as ours:
+            info, their_info = os.pipe2(os.O_CLOEXEC)
+            ours.callback(os.close, their_info)
+            seccomp = _passed(ours, setting.seccomp, "seccomp")
+            files = {path: _passed(ours, text.encode(), "file") for path, text in ACCOUNT_FILES.items()}
+            arguments = bubblewrap_arguments(
+                setting.profile, seccomp_fd=seccomp, info_fd=their_info, files=files
+            )
+            packed = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+            options = _passed(ours, packed, "arguments")
+            program = [str(setting.bwrap), "--args", str(options), "--", "/bin/sh", "-c", INNER_GATE, "sh"]
+            return self.launch(
+                [*program, command], inherited=(seccomp, their_info, options, *files.values()), info=info
+            )
+
+    def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
+        launched.let_pass()
+        if ending := _wait_for(watch, launched.info):
+            return ending
+        launched.learn_init()
+        said = bytearray()
+        while SHELL_READY not in said:
+            if ending := _wait_for(watch, launched.output):
+                return ending
+            try:
+                chunk = os.read(launched.output, _SETUP_OUTPUT_BYTES)
+            except BlockingIOError:  # it ended; an orphan still holds the pipe
+                chunk = b""
+            said += chunk
+            if not chunk or len(said) > _SETUP_OUTPUT_BYTES:
+                reason = bytes(said).decode("utf-8", "replace").strip() or "it ended without a word"
+                raise SandboxError(f"bubblewrap could not set up the sandbox: {reason}")
+        capture.feed(bytes(said).partition(SHELL_READY)[2])
+        launched.let_pass()
+        return None
+
+    def _release(self) -> None:
+        self._setting.mountpoints.remove()
+
+
+def _passed(ours: ExitStack, content: bytes, name: str) -> int:
+    """Return a descriptor with this content, closed on our side when `ours` ends."""
+    descriptor = in_memory(content, name)
+    ours.callback(os.close, descriptor)
+    return descriptor
+
+
+def _wait_for(watch: Watch, descriptor: int | None) -> Ending | None:
+    """Wait until something can be read; return an ending if a stop or the deadline came first."""
+    ready = watch.wait(descriptor)
+    if descriptor in ready or watch.ended in ready:
+        return None
+    return Ending.STOPPED if watch.stop.fileno() in ready else Ending.TIMEOUT

@@ -1,0 +1,112 @@
+"""What of the host is visible inside, and where: the operator's tools, and the needed files of /etc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from domain.errors import SandboxError
+
+WORK, TEMPORARY = PurePosixPath("/work"), PurePosixPath("/tmp")
+"""The two guest directories that a command can write and that outlive it."""
+
+_MADE_BY_US = tuple(PurePosixPath(name) for name in ("/proc", "/dev", "/sys", "/run", "/etc", "/usr"))
+_NEEDED_OF_ETC = (
+    "ld.so.cache",
+    "alternatives",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "services",
+    "protocols",
+    "mime.types",
+    "python3.*",
+    "java-*",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A host directory or file shown read-only at a guest path."""
+
+    source: Path
+    target: PurePosixPath
+
+
+def needed_of_etc(etc: Path = Path("/etc")) -> list[Mount]:
+    """Return the files of /etc that loaders, interpreters and TLS libraries need, as far as they exist."""
+    found = sorted(path for pattern in _NEEDED_OF_ETC for path in etc.glob(pattern))
+    return [Mount(path, PurePosixPath("/etc") / path.relative_to(etc).as_posix()) for path in found]
+
+
+def tool_mounts(tools: Iterable[Path]) -> list[Mount]:
+    """Return the mounts for the operator's tool directories, each at its own path.
+
+    A Python virtual environment also needs the interpreter that it was made from, if that is outside /usr.
+    Raises SandboxError for a directory that is missing or cannot be mounted.
+    """
+    directories: dict[Path, None] = {}
+    for tool in tools:
+        _check_tool(tool)
+        directories[tool] = None
+        for prefix in _base_prefixes(tool):
+            if not any(prefix.is_relative_to(known) for known in (Path("/usr"), *directories)):
+                directories[prefix] = None
+    return [Mount(directory, PurePosixPath(directory)) for directory in directories]
+
+
+def helper_mounts(helpers: Mapping[str, Path]) -> list[Mount]:
+    """Return the mounts for helper directories, given as guest path → host directory. Raises SandboxError."""
+    for target, source in helpers.items():
+        if not target.startswith("/") or ".." in target or not source.is_dir():
+            raise SandboxError(f"helper directory {source} cannot be shown at {target!r}")
+    return [Mount(source, PurePosixPath(target)) for target, source in helpers.items()]
+
+
+def search_path(helpers: Mapping[str, Path], tools: Sequence[Path]) -> list[str]:
+    """Return the directories that go first on PATH: helpers, then each tool's `bin` (or itself)."""
+    return [*helpers, *(str(tool / "bin" if (tool / "bin").is_dir() else tool) for tool in tools)]
+
+
+def below(mounts: Iterable[Mount], guest: PurePosixPath) -> Iterator[PurePosixPath]:
+    """Yield, relative to `guest`, the mount points that lie inside a directory the agent can write."""
+    for mount in mounts:
+        if mount.target.is_relative_to(guest) and mount.target != guest:
+            yield mount.target.relative_to(guest)
+
+
+def _check_tool(tool: Path) -> None:
+    guest = PurePosixPath(tool)
+    taken = any(guest.is_relative_to(made) for made in _MADE_BY_US) or guest in (WORK, TEMPORARY)
+    hides = any(made.is_relative_to(guest) for made in (*_MADE_BY_US, WORK, TEMPORARY))
+    if not tool.is_absolute() or ".." in tool.parts or (taken and not tool.is_relative_to("/usr")) or hides:
+        raise SandboxError(
+            f"tool directory {tool} cannot be mounted at its own path; put the tools elsewhere"
+        )
+    if not tool.is_dir():
+        raise SandboxError(f"tool directory {tool} does not exist; correct the setting that names it")
+
+
+def _base_prefixes(tool: Path) -> Iterator[Path]:
+    """Yield the installation prefixes of the interpreter behind a virtual environment, written and real."""
+    try:
+        lines = (tool / "pyvenv.cfg").read_text("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return
+    homes = [
+        Path(value.strip())
+        for key, _, value in (line.partition("=") for line in lines)
+        if key.strip() == "home"
+    ]
+    for home in homes:
+        prefixes = {home.parent: None, home.resolve().parent: None}
+        for interpreter in sorted((tool / "bin").glob("python*")):
+            real = interpreter.resolve()
+            if real.is_file():
+                prefixes[real.parent.parent] = None
+        yield from (prefix for prefix in prefixes if _is_installation(prefix))
+
+
+def _is_installation(prefix: Path) -> bool:
+    """Tell a Python installation from a directory that merely holds a `bin`, such as somebody's home."""
+    return any((library / "os.py").exists() for library in prefix.glob("lib*/python3*"))

@@ -1,0 +1,139 @@
+"""The back end without isolation: another user and limits, nothing more. Only where four things say so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from domain.errors import SandboxError
+from domain.ports import SandboxPolicy
+from harness.sandbox.capture import OutputCapture
+from harness.sandbox.environment import SYSTEM_PATH, command_environment
+from harness.sandbox.identity import Identity, require_reachable, settle_identity
+from harness.sandbox.launch import Launched
+from harness.sandbox.scratch import make_scratch
+from harness.sandbox.session import CommandSession
+from harness.sandbox.supervise import Ending, Watch
+
+_log = structlog.get_logger(__name__)
+_SCRIPT = 'cd "$1" && exec /bin/bash --noprofile --norc -c "$2" </dev/null'
+_SWEEP_SECONDS = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What must all be true before anything runs without a sandbox; each is somebody's explicit word."""
+
+    configured: bool
+    """The repository's configuration asks for the `process` back end."""
+    allowed: bool
+    """The operator has allowed it for this service."""
+    private_repository: bool
+    """The forge says that the repository is private."""
+
+
+class ProcessSandbox:
+    """Implements `domain.ports.Sandbox`. Never chosen by itself; raises SandboxError without full consent.
+
+    `uid` must be used for this alone: at the end of every command, all its processes are killed.
+    """
+
+    def __init__(self, *, uid: int | None, consent: Consent) -> None:
+        missing = [
+            what
+            for what, given in (
+                ("the repository's configuration must ask for it", consent.configured),
+                ("the operator must allow it with FIXWRIGHT_ALLOW_UNSANDBOXED=1", consent.allowed),
+                ("the repository must be private", consent.private_repository),
+                (
+                    "commands need a user id of their own, and the worker must be root to use it",
+                    _distinct(uid),
+                ),
+            )
+            if not given
+        ]
+        if missing:
+            raise SandboxError("the process back end is not to be had: " + "; ".join(missing))
+        self._identity = settle_identity(uid)
+
+    @property
+    def isolation(self) -> str:
+        """Return "not sandboxed", with what there is instead."""
+        return "not sandboxed (separate uid and limits only)"
+
+    def self_test(self) -> None:
+        """Check that we can still become the other user. Raises SandboxError."""
+        if not _run_as(self._identity, "exit 0"):
+            raise SandboxError(f"cannot run anything as user id {self._identity.uid}")
+
+    def open(self, policy: SandboxPolicy) -> CommandSession:
+        """Return a session on a worktree that belongs to the user. Raises SandboxError."""
+        require_reachable(policy.writable, self._identity, purpose="worktree", writable=True)
+        make_scratch(policy.scratch, self._identity)
+        return ProcessSession(policy, self._identity)
+
+
+class ProcessSession(CommandSession):
+    """Commands run in the worktree itself, with the made-up environment."""
+
+    def __init__(self, policy: SandboxPolicy, identity: Identity) -> None:
+        scratch = str(policy.scratch)
+        self._environment: Mapping[str, str] = command_environment(
+            policy.env, path=SYSTEM_PATH, home=scratch, temporary=scratch
+        )
+        super().__init__(policy, identity, group=None, yield_processor=False)
+
+    def _start(self, command: str) -> Launched:
+        variables = [f"{name}={value}" for name, value in self._environment.items()]
+        work = str(self.policy.writable)
+        return self.launch(["/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _SCRIPT, "sh", work, command])
+
+    def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
+        launched.let_pass()
+        return None
+
+    def _sweep(self) -> None:
+        """Kill all that the user runs, until nothing is left: a child may have left its group and session."""
+        deadline = time.monotonic() + _SWEEP_SECONDS
+        while _has_processes(self.identity.uid):
+            if time.monotonic() > deadline:
+                _log.warning("processes_outlive_kill", uid=self.identity.uid)
+                return
+            _run_as(self.identity, "kill -KILL -1")
+
+
+def _distinct(uid: int | None) -> bool:
+    return os.geteuid() == 0 and bool(uid)
+
+
+def _run_as(identity: Identity, script: str) -> bool:
+    """Run a line of shell as the user; tell whether it ended well (or killed itself with the others)."""
+    try:
+        ended = subprocess.run(
+            ["/bin/sh", "-c", script],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            user=identity.uid, group=identity.gid, extra_groups=[], env={}, cwd="/", check=False, timeout=10,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return ended.returncode in (0, -signal.SIGKILL)
+
+
+def _has_processes(uid: int) -> bool:
+    """Tell whether a user runs anything; what is dead and waits for its parent does not count."""
+    for process in Path("/proc").iterdir():
+        try:
+            if not process.name.isdigit() or process.stat().st_uid != uid:
+                continue
+            if (process / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                return True
+        except OSError:  # it ended meanwhile
+            continue
+    return False

@@ -1,0 +1,1 @@
+"""Finding a repository's tests, running them, and reading what they say."""

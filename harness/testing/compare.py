@@ -1,0 +1,152 @@
+"""Comparing runs: what turned green, what broke, what is gone; test by test where ids are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from domain.model import RunStatus
+from harness.testing.cases import Case, CaseOutcome, Observed
+
+_NEEDS_NEW_NAME = re.compile(
+    r"ImportError|ModuleNotFoundError|AttributeError|error\[E\d+\]|undefined: |is not a function"
+    r"|cannot find (?:function|value|type|method|macro|struct|symbol)|does not provide an export"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greened:
+    """Tests that failed without the fix and pass with it; `unloaded` names files that only load with it."""
+
+    tests: tuple[str, ...]
+    unloaded: tuple[str, ...] = ()
+
+
+def same_file(path: str, file: str) -> bool:
+    """Tell whether a runner's name of a file means this path; a run in a subdirectory shortens it."""
+    return bool(file) and (path == file or path.endswith("/" + file))
+
+
+def is_in(case: Case, paths: Iterable[str]) -> bool:
+    """Tell whether a test stands in one of these files (for Go, in one of their packages)."""
+    if case.file.endswith((".py", ".js", ".ts")) or "/" not in case.file:
+        return any(same_file(path, case.file) for path in paths)
+    return any("/" + path.rpartition("/")[0] in "/" + case.file for path in paths)
+
+
+def turned_green(
+    *, baseline: Observed | None, with_tests: Observed | None, fixed: Observed, touched: Collection[str]
+) -> Greened:
+    """Return what went from red to green.
+
+    A test in a file that the change touches is red only if it fails with the *new* text of that file on the
+    base code; any other test is red if it failed in the baseline.
+    """
+    if not fixed.has_ids:
+        return _greened_by_count(baseline, with_tests, fixed)
+    red, unloaded = _red(baseline, with_tests, touched)
+    passed_before = baseline.run.passed_ids if baseline else frozenset()
+    green = []
+    for identity in sorted(fixed.run.passed_ids):
+        case = fixed.cases[identity]
+        from_unloaded = identity not in passed_before and is_in(case, unloaded)
+        if identity in red or from_unloaded:
+            green.append(identity)
+    shown = {path for path in unloaded if any(is_in(fixed.cases[identity], [path]) for identity in green)}
+    return Greened(tests=tuple(green), unloaded=tuple(sorted(shown)))
+
+
+def _red(
+    baseline: Observed | None, with_tests: Observed | None, touched: Collection[str]
+) -> tuple[set[str], set[str]]:
+    red: set[str] = set()
+    unloaded: set[str] = set()
+    if baseline is not None:
+        red |= {i for i in baseline.run.failed_ids if not is_in(baseline.cases[i], touched)}
+    if with_tests is not None:
+        for identity in with_tests.run.failed_ids:
+            case = with_tests.cases[identity]
+            if case.collection:
+                unloaded |= {path for path in touched if is_in(case, [path])}
+            elif is_in(case, touched) or not case.file:
+                red.add(identity)
+    return red, unloaded
+
+
+def _greened_by_count(baseline: Observed | None, with_tests: Observed | None, fixed: Observed) -> Greened:
+    """Without names there is only arithmetic: failures before, or with the new tests alone, and none now."""
+    before = with_tests or baseline
+    if before is None or fixed.run.status is not RunStatus.PASSED:
+        return Greened(tests=())
+    if before.run.status is RunStatus.FAILED and before.run.failed:
+        return Greened(tests=(f"{before.run.failed} tests, known by their count only",))
+    does_not_build = before.run.exit_code != 0 and _NEEDS_NEW_NAME.search(before.output)
+    if with_tests is not None and before.run.status is RunStatus.COULD_NOT_TELL and does_not_build:
+        return Greened(tests=("the new tests, which only build with the fix",), unloaded=("the new tests",))
+    return Greened(tests=())
+
+
+def broken(*, baseline: Observed, now: Observed, original: Observed | None = None) -> tuple[str, ...]:
+    """Return tests that passed in the baseline and do not now, with why in parentheses where not failed.
+
+    A test that is not there any more is excused if it passes under the same name in another file, or if the
+    original text of its file still passes on the new code and the file holds no fewer tests than before.
+    """
+    if not baseline.has_ids:
+        return _broken_by_count(baseline, now)
+    result = []
+    for identity in sorted(_real(baseline)):
+        was_green = identity in baseline.run.passed_ids
+        if identity in now.run.passed_ids or (not was_green and identity in now.cases):
+            continue
+        if identity in now.run.failed_ids:
+            result.append(identity)
+        elif identity in now.cases:
+            result.append(f"{identity} (now skipped)")
+        elif not _moved(baseline.cases[identity], baseline, now) and not _replaced(
+            baseline.cases[identity], baseline, now, original
+        ):
+            result.append(f"{identity} (gone)")
+    return tuple(result)
+
+
+def _real(observed: Observed) -> set[str]:
+    return {identity for identity, case in observed.cases.items() if not case.collection}
+
+
+def _moved(case: Case, baseline: Observed, now: Observed) -> bool:
+    return any(
+        other.name == case.name and other.outcome is CaseOutcome.PASSED and identity not in baseline.cases
+        for identity, other in now.cases.items()
+    )
+
+
+def _replaced(case: Case, baseline: Observed, now: Observed, original: Observed | None) -> bool:
+    if original is None or (case.outcome is CaseOutcome.PASSED and case.id not in original.run.passed_ids):
+        return False
+    before = sum(other.file == case.file for other in baseline.cases.values())
+    after = sum(other.file == case.file for other in now.cases.values())
+    return after >= before
+
+
+def _broken_by_count(baseline: Observed, now: Observed) -> tuple[str, ...]:
+    if now.run.passed is None or baseline.run.passed is None:
+        return ()
+    failed_before, failed_now = baseline.run.failed or 0, now.run.failed or 0
+    if failed_now > failed_before:
+        return (f"{failed_now} tests fail, {failed_before} did before",)
+    if now.run.passed < baseline.run.passed:
+        return (f"{now.run.passed} tests pass, {baseline.run.passed} did before",)
+    return ()
+
+
+def identity_of(entry: str) -> str:
+    """Return the test id in an entry of `broken`."""
+    return re.sub(r" \((?:gone|now skipped)\)$", "", entry)
+
+
+def new_failures(*, baseline: Observed | None, now: Observed) -> tuple[str, ...]:
+    """Return tests that fail now and were not there, or could not be loaded, before: the change's own."""
+    known = baseline.cases if baseline else {}
+    return tuple(sorted(identity for identity in now.run.failed_ids if identity not in known))

@@ -1,0 +1,218 @@
+"""Why a test environment does not work: the kind of problem, the lines that show it, and the fix to make."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from domain.model import RunStatus
+from harness.testing.cases import Observed
+
+
+class ProblemKind(StrEnum):
+    """What is wrong with an environment."""
+
+    NO_TESTS = "no tests found"
+    TOOL_MISSING = "tool missing"
+    IMPORT = "import or module error"
+    SERVICE = "needs a service or network"
+    TIMEOUT = "times out"
+    NOT_EVIDENCE = "the test command proves nothing"
+    RESOURCES = "out of memory, disk or processes"
+    UNREADABLE = "could not tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentProblem:
+    """One diagnosis. `lines` are taken from the run's output; `fix` is a sentence for the maintainer."""
+
+    kind: ProblemKind
+    what: str
+    lines: tuple[str, ...]
+    fix: str
+
+
+_TOOL = re.compile(r"^.*?(?:sh|bash)?:? ?(?:line )?\d*:? ?([\w./@+-]+): (?:command )?not found", re.MULTILINE)
+_NO_RUNNER = re.compile(r"No module named '?(pytest|unittest2|nose|tox|nox)'?\b")
+_MODULE = re.compile(
+    r"ModuleNotFoundError: No module named '([^']+)'|Cannot find (?:module|package) '([^']+)'"
+    r"|no required module provides package (\S+?)[;:]|cannot load such file -- (\S+)"
+    r"|unresolved import `([^`]+)`"
+)
+_IMPORT = re.compile(r"^.*(?:ImportError|ERR_MODULE_NOT_FOUND|LoadError|DLL load failed).*$", re.MULTILINE)
+_SERVICE = re.compile(
+    r"^.*(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|Connection refused|Temporary failure in name resolution"
+    r"|Name or service not known|Network is unreachable|getaddrinfo|could not connect to server"
+    r"|Could not resolve host"
+    r"|NewConnectionError|no such host|dial tcp).*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_RESOURCES = re.compile(
+    r"^.*(?:No space left on device|Cannot allocate memory|MemoryError|ENOSPC|ENOMEM|Disk quota exceeded"
+    r"|Resource temporarily unavailable|heap out of memory).*$",
+    re.MULTILINE,
+)
+_ARGUMENTS = re.compile(
+    r"^.*(?:unrecognized arguments|required plugins?|Missing required plugins?).*$", re.MULTILINE | re.I
+)
+_MAX_LINES = 6
+
+
+def no_tests_found() -> EnvironmentProblem:
+    """Return the diagnosis for a tree in which no test command was detected."""
+    return EnvironmentProblem(
+        kind=ProblemKind.NO_TESTS,
+        what="No test suite was found in this repository.",
+        lines=(),
+        fix="If there are tests, name the command in `.fixwright.yml`: `test: {command: python3 -m pytest}`.",
+    )
+
+
+def diagnose(observed: Observed) -> EnvironmentProblem | None:
+    """Return what keeps a suite from showing anything, or None if it works (failing tests are no problem)."""
+    run = observed.run
+    if run.status is RunStatus.PASSED or (run.status is RunStatus.FAILED and run.passed):
+        return None
+    text = observed.output + "\n" + "\n".join(case.message for case in observed.cases.values())[:200_000]
+    if run.status is RunStatus.FAILED:
+        return _service(text) if _all_failed_by_service(observed) else _imports(text, observed)
+    direct = {
+        RunStatus.TIMED_OUT: _timed_out,
+        RunStatus.NOT_EVIDENCE: _not_evidence,
+        RunStatus.NO_TESTS: _no_tests,
+    }
+    if run.status in direct:
+        return direct[run.status](observed)
+    for find in (_tool, _resources, _module, _service):
+        problem = find(text)
+        if problem is not None:
+            return problem
+    return _unreadable(observed)
+
+
+def _all_failed_by_service(observed: Observed) -> bool:
+    failed = [case for case in observed.cases.values() if case.outcome == "failed"]
+    return bool(failed) and all(_SERVICE.search(case.message) for case in failed)
+
+
+def _imports(text: str, observed: Observed) -> EnvironmentProblem | None:
+    """A suite that is all red is the environment's fault only where every file failed to load."""
+    failed = [case for case in observed.cases.values() if case.outcome == "failed"]
+    return _module(text) if failed and all(case.collection for case in failed) else None
+
+
+def _tool(text: str) -> EnvironmentProblem | None:
+    if match := _NO_RUNNER.search(text) or _TOOL.search(text):
+        tool = match[1]
+    elif _ARGUMENTS.search(text):
+        lines = _lines(_ARGUMENTS, text)
+        return EnvironmentProblem(
+            kind=ProblemKind.TOOL_MISSING,
+            what="The test runner lacks a plugin that the repository's configuration asks for.",
+            lines=lines,
+            fix="Install the plugin where the tests run, or set `test.command` in `.fixwright.yml` to a "
+            "command that does without it, such as `python3 -m pytest -o addopts=`.",
+        )
+    else:
+        return None
+    return EnvironmentProblem(
+        kind=ProblemKind.TOOL_MISSING,
+        what=f"tool missing: {tool}",
+        lines=(match[0].strip()[:300],),
+        fix=f"Install `{tool}` where the tests run, or name another command under `test.command` in "
+        "`.fixwright.yml`.",
+    )
+
+
+def _module(text: str) -> EnvironmentProblem | None:
+    names = sorted({next(filter(None, groups)) for groups in _MODULE.findall(text)})
+    if names:
+        return EnvironmentProblem(
+            kind=ProblemKind.IMPORT,
+            what="The tests cannot be loaded: missing " + ", ".join(f"`{name}`" for name in names[:5]) + ".",
+            lines=_lines(_MODULE, text),
+            fix="Install these dependencies where the tests run; there is no network during a run.",
+        )
+    if _IMPORT.search(text):
+        return EnvironmentProblem(
+            kind=ProblemKind.IMPORT,
+            what="The tests cannot be loaded: an import fails.",
+            lines=_lines(_IMPORT, text),
+            fix="Make the test suite importable from a clean checkout (is a version wrong, "
+            "or a build step missing?).",
+        )
+    return None
+
+
+def _service(text: str) -> EnvironmentProblem | None:
+    if not _SERVICE.search(text):
+        return None
+    return EnvironmentProblem(
+        kind=ProblemKind.SERVICE,
+        what="The tests need a service or the network, and neither is there in the sandbox.",
+        lines=_lines(_SERVICE, text),
+        fix="Set `test.command` in `.fixwright.yml` to the part of the suite that runs offline.",
+    )
+
+
+def _resources(text: str) -> EnvironmentProblem | None:
+    if not _RESOURCES.search(text):
+        return None
+    return EnvironmentProblem(
+        kind=ProblemKind.RESOURCES,
+        what="The tests ran out of memory, disk or processes.",
+        lines=_lines(_RESOURCES, text),
+        fix="Raise the sandbox's limits, or set `test.command` to a smaller part of the suite.",
+    )
+
+
+def _timed_out(observed: Observed) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        kind=ProblemKind.TIMEOUT,
+        what=f"The suite {observed.run.note}.",
+        lines=_last_lines(observed),
+        fix="Turn watch mode off, raise `test.timeout_seconds`, or set `test.command` to a part of it.",
+    )
+
+
+def _not_evidence(observed: Observed) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        kind=ProblemKind.NOT_EVIDENCE,
+        what=f"`{observed.run.command[:200]}` cannot show whether tests pass: {observed.run.note}.",
+        lines=(),
+        fix="Set `test.command` in `.fixwright.yml` to a plain command that fails when a test fails.",
+    )
+
+
+def _no_tests(observed: Observed) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        kind=ProblemKind.NO_TESTS,
+        what=f"`{observed.run.command[:200]}` ran no tests ({observed.run.note}).",
+        lines=_last_lines(observed),
+        fix="Check the paths and selections of the test command, or set `test.command` in `.fixwright.yml`.",
+    )
+
+
+def _unreadable(observed: Observed) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        kind=ProblemKind.UNREADABLE,
+        what=f"The run of `{observed.run.command[:200]}` could not be judged: {observed.run.note}.",
+        lines=_last_lines(observed),
+        fix="Set `test.command` in `.fixwright.yml` to a command that prints how many tests passed.",
+    )
+
+
+def _lines(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
+    shown: dict[str, None] = {}
+    for line in text.splitlines():
+        if pattern.search(line):
+            shown[line.strip()[:300]] = None
+        if len(shown) == _MAX_LINES:
+            break
+    return tuple(shown)
+
+
+def _last_lines(observed: Observed) -> tuple[str, ...]:
+    lines = [line.rstrip()[:300] for line in observed.output.splitlines() if line.strip()]
+    return tuple(lines[-_MAX_LINES:])

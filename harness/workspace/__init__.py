@@ -1,0 +1,6 @@
+"""Where attempts happen on disk: mirrors, worktrees with a decoy `.git`, verification checkouts, removal."""
+
+from harness.workspace.removal import remove_tree
+from harness.workspace.workspaces import DiskUse, Workspace, Workspaces
+
+__all__ = ["DiskUse", "Workspace", "Workspaces", "remove_tree"]

@@ -1,0 +1,31 @@
+"""The contract suite of the Forge port: subclass it, build a stage, and a forge is tested.
+
+    class TestMyForge(ForgeConformance):
+        @pytest.fixture
+        def stage(self, tmp_path):
+            return MyStage(tmp_path)
+
+Needs pytest, which comes with the extra `dev`. What a forge or its stage cannot do shows as a skip.
+"""
+
+import pytest
+
+# Without this a failed check would say "AssertionError" and no more.
+pytest.register_assert_rewrite(
+    "providers.conformance.reading",
+    "providers.conformance.commenting",
+    "providers.conformance.pulling",
+    "providers.conformance.failing",
+)
+
+from providers.conformance.commenting import CommentingChecks  # noqa: E402  (after the line above)
+from providers.conformance.failing import FailingChecks  # noqa: E402
+from providers.conformance.pulling import PullingChecks  # noqa: E402
+from providers.conformance.reading import ReadingChecks  # noqa: E402
+from providers.conformance.stage import ForgeStage, Reacting  # noqa: E402
+
+__all__ = ["ForgeConformance", "ForgeStage", "Reacting"]
+
+
+class ForgeConformance(ReadingChecks, CommentingChecks, PullingChecks, FailingChecks):
+    """Every check of the Forge port. A subclass gives the fixture `stage`."""

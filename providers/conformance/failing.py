@@ -1,0 +1,102 @@
+"""Contract checks of bad days: no answer, an answer lost after the act, two clients at once."""
+
+# ruff: noqa: D102  (a check is described by its name)
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from domain.errors import ForgeUnavailable, NotFound
+from domain.model import IssueRef
+from domain.ports import Forge
+from providers.conformance.commenting import ours
+from providers.conformance.stage import ForgeStage, StagedChecks, proposal
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Barrier
+
+HEAD = "fixwright/issue-1"
+ROUNDS = 8
+
+CALLS: dict[str, Callable[[Forge, IssueRef], object]] = {
+    "repository": lambda forge, issue: forge.repository(issue.repository_id),
+    "issue": lambda forge, issue: forge.issue(issue),
+    "comments": lambda forge, issue: forge.comments(issue),
+    "permission_of": lambda forge, issue: forge.permission_of(issue.repository_id, forge.identity),
+    "clone_access": lambda forge, issue: forge.clone_access(issue.repository_id),
+    "find_pull": lambda forge, issue: forge.find_pull(issue.repository_id, HEAD),
+    "ensure_pull": lambda forge, issue: forge.ensure_pull(issue.repository_id, proposal()),
+    "ensure_comment": lambda forge, issue: forge.ensure_comment(issue, "status", "working"),
+    "add_comment": lambda forge, issue: forge.add_comment(issue, "once", "a word"),
+}
+WRITES = ["ensure_pull", "ensure_comment", "add_comment"]
+
+
+class FailingChecks(StagedChecks):
+    """Outages pass, ambiguous writes leave one of each, and clients may race."""
+
+    @pytest.fixture
+    def ready(self, stage: ForgeStage, issue: IssueRef) -> IssueRef:
+        """An issue in a repository whose branch is pushed."""
+        stage.push(issue.repository_id, HEAD, "fix.txt")
+        return issue
+
+    @pytest.mark.parametrize("method", list(CALLS))
+    def test_an_outage_is_said_and_passes(
+        self, stage: ForgeStage, ready: IssueRef, forge: Forge, method: str
+    ) -> None:
+        stage.fail(method, times=2, acted=False)
+        for _ in range(2):
+            with pytest.raises(ForgeUnavailable):
+                CALLS[method](forge, ready)
+        CALLS[method](forge, ready)
+
+    @pytest.mark.parametrize("method", WRITES)
+    def test_a_write_that_was_done_and_not_answered_is_not_done_again(
+        self, stage: ForgeStage, ready: IssueRef, forge: Forge, method: str
+    ) -> None:
+        stage.fail(method, times=2, acted=True)
+        for _ in range(2):
+            with pytest.raises(ForgeUnavailable):
+                CALLS[method](forge, ready)
+        CALLS[method](forge, ready)
+        pulls = [number for number in range(1, 9) if _is_pull(forge, ready, number)]
+        assert (len(pulls), len(ours(forge, ready))) == ((1, 0) if method == "ensure_pull" else (0, 1))
+
+    def test_two_processes_at_once_make_one_of_each(
+        self, stage: ForgeStage, ready: IssueRef, forge: Forge
+    ) -> None:
+        factory = stage.forge_factory()
+        context = multiprocessing.get_context("spawn")
+        start = context.Barrier(2)
+        racers = [context.Process(target=race, args=(factory, ready, start)) for _ in range(2)]
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join(60)
+        assert [racer.exitcode for racer in racers] == [0, 0]
+        assert len(ours(forge, ready)) == 2 * ROUNDS
+        pulls = [number for number in range(1, 9) if _is_pull(forge, ready, number)]
+        assert len(pulls) == 1
+
+
+def race(factory: Callable[[], Forge], issue: IssueRef, start: Barrier) -> None:
+    """Do, in a process of its own, what the other process does at the same time."""
+    forge = factory()
+    start.wait(60)
+    for number in range(ROUNDS):
+        forge.ensure_comment(issue, f"topic-{number}", "the same words")
+        forge.add_comment(issue, f"key-{number}", "the same words")
+        forge.ensure_pull(issue.repository_id, proposal())
+
+
+def _is_pull(forge: Forge, issue: IssueRef, number: int) -> bool:
+    ref = IssueRef(forge=issue.forge, repository_id=issue.repository_id, number=number)
+    try:
+        return forge.issue(ref).is_pull
+    except NotFound:
+        return False

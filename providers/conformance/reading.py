@@ -1,0 +1,200 @@
+"""Contract checks of what a forge tells: repositories, issues, comments, permissions, clone access."""
+
+# ruff: noqa: D102  (a check is described by its name)
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from domain.errors import NotFound
+from domain.model import Actor, IssueRef, Permission
+from domain.ports import Forge
+from providers.conformance.stage import ForgeStage, StagedChecks
+
+BRANCHES = ["main", "trunk", "release/2.x", "ünï", "feat(core)-x", "release/#12", "a+b,c@d"]
+
+# Forges with fewer levels may report the next lower one that they have.
+GRANTS = {
+    Permission.NONE: {Permission.NONE},
+    Permission.READ: {Permission.READ},
+    Permission.TRIAGE: {Permission.TRIAGE, Permission.READ},
+    Permission.WRITE: {Permission.WRITE},
+    Permission.MAINTAIN: {Permission.MAINTAIN, Permission.WRITE},
+    Permission.ADMIN: {Permission.ADMIN},
+}
+
+TEXTS = [
+    "plain",
+    "two\nlines and a tail\n\n    indented",
+    "日本語 🎉 \u202eright to left",
+    "<script>alert(1)</script> & <!-- hidden -->",
+    "{{ template }} ${{ secrets.X }} %s {0}",
+    "@everyone closes #1",
+]
+
+
+class ReadingChecks(StagedChecks):
+    """Reading changes nothing, sees all pages, and goes by ids."""
+
+    def test_the_identity_is_the_same_for_every_client(self, stage: ForgeStage) -> None:
+        first, second = stage.forge(), stage.forge()
+        assert first.identity == second.identity
+        assert first.identity.id and first.identity.is_bot
+        assert first.name == second.name and first.capabilities == second.capabilities
+
+    @pytest.mark.parametrize("branch", BRANCHES)
+    def test_a_repository_is_found_by_its_id(self, stage: ForgeStage, branch: str) -> None:
+        repository_id = stage.repository(default_branch=branch)
+        found = stage.forge().repository(repository_id)
+        assert (found.id, found.default_branch) == (repository_id, branch)
+        assert (found.private, found.archived, found.forge) == (False, False, stage.forge().name)
+        assert found.full_name.count("/") >= 1 and found.url
+
+    def test_a_repository_says_that_it_is_private_or_archived(self, stage: ForgeStage) -> None:
+        private, archived = stage.repository(private=True), stage.repository()
+        stage.archive(archived)
+        forge = stage.forge()
+        assert forge.repository(private).private and not forge.repository(private).archived
+        assert forge.repository(archived).archived and not forge.repository(archived).private
+
+    def test_an_empty_repository_is_a_repository(self, stage: ForgeStage) -> None:
+        repository_id = stage.repository(empty=True)
+        assert stage.forge().repository(repository_id).default_branch == "main"
+        assert stage.forge().clone_access(repository_id).url
+
+    @pytest.mark.parametrize("wrong", ["999999999", "", "not-a-number", "-1", "9" * 40, "٣"])
+    def test_an_unknown_repository_is_not_found(self, forge: Forge, wrong: str) -> None:
+        with pytest.raises(NotFound):
+            forge.repository(wrong)
+        with pytest.raises(NotFound):
+            forge.clone_access(wrong)
+
+    def test_an_issue_is_as_it_was_written(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        ref = stage.open_issue(repository_id, person, "Crash on start", "It crashes.", ("bug", "help wanted"))
+        found = forge.issue(ref)
+        assert (found.number, found.title, found.body) == (ref.number, "Crash on start", "It crashes.")
+        assert found.author == person and set(found.labels) == {"bug", "help wanted"}
+        assert found.is_open and not found.is_pull and not found.locked and found.assignees == ()
+
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_text_comes_back_as_it_was(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge, text: str
+    ) -> None:
+        ref = stage.open_issue(repository_id, person, "A title", text)
+        stage.comment(ref, person, text)
+        assert forge.issue(ref).body == text
+        assert [comment.body for comment in forge.comments(ref)] == [text]
+
+    def test_no_body_is_an_empty_one(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        assert forge.issue(stage.open_issue(repository_id, person, "Only a title", None)).body == ""
+
+    def test_a_closed_issue_says_so(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        stage.close_issue(issue, person)
+        assert not forge.issue(issue).is_open
+
+    def test_all_of_forty_labels_are_there(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        names = tuple(f"area-{number}" for number in range(40))
+        ref = stage.open_issue(repository_id, person, "Labels", "", names)
+        assert set(forge.issue(ref).labels) == set(names)
+
+    def test_an_unknown_issue_is_not_found(self, issue: IssueRef, forge: Forge) -> None:
+        for wrong in (
+            IssueRef(forge=issue.forge, repository_id=issue.repository_id, number=987654),
+            IssueRef(forge=issue.forge, repository_id="999999999", number=issue.number),
+        ):
+            with pytest.raises(NotFound):
+                forge.issue(wrong)
+            with pytest.raises(NotFound):
+                forge.comments(wrong)
+
+    def test_a_pull_request_is_also_an_issue(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.push(repository_id, "topic", "new.txt")
+        number = stage.open_pull(repository_id, person, "topic", "main")
+        ref = IssueRef(forge=forge.name, repository_id=repository_id, number=number)
+        assert forge.issue(ref).is_pull
+        stage.comment(ref, person, "on the pull request")
+        assert [comment.body for comment in forge.comments(ref)] == ["on the pull request"]
+
+    def test_text_of_a_deleted_author_is_still_there(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        stage.comment(issue, person, "so long")
+        stage.delete_person(person)
+        authors = {forge.issue(issue).author, forge.comments(issue)[0].author}
+        assert forge.comments(issue)[0].body == "so long"
+        assert not {author.id for author in authors} & {person.id, forge.identity.id}
+        assert not any(author.is_bot for author in authors)
+
+    def test_an_issue_without_comments_has_none(self, issue: IssueRef, forge: Forge) -> None:
+        assert forge.comments(issue) == ()
+
+    def test_all_of_130_comments_come_oldest_first(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        ids = [stage.comment(issue, person, f"comment {number}") for number in range(130)]
+        found = forge.comments(issue)
+        assert [comment.id for comment in found] == ids
+        assert [comment.body for comment in found] == [f"comment {number}" for number in range(130)]
+        assert len({comment.url for comment in found}) == 130
+        times = [comment.created_at for comment in found]
+        assert times == sorted(times) and all(time.tzinfo is not None for time in times)
+
+    @pytest.mark.parametrize("granted", list(GRANTS))
+    def test_a_permission_is_as_granted(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge, granted: Permission
+    ) -> None:
+        stage.grant(repository_id, person, granted)
+        assert forge.permission_of(repository_id, person) in GRANTS[granted]
+
+    def test_a_permission_is_as_it_is_now(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.grant(repository_id, person, Permission.WRITE)
+        assert forge.permission_of(repository_id, person) is Permission.WRITE
+        stage.grant(repository_id, person, Permission.NONE)
+        assert forge.permission_of(repository_id, person) is Permission.NONE
+
+    def test_a_permission_belongs_to_one_repository(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.grant(repository_id, person, Permission.ADMIN)
+        other = stage.repository()
+        assert forge.permission_of(other, person) in {Permission.NONE, Permission.READ}
+
+    def test_a_permission_goes_by_id_and_not_by_login(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.grant(repository_id, person, Permission.WRITE)
+        stage.rename(person, f"{person.login}-renamed")
+        impostor = stage.person(person.login)
+        assert forge.permission_of(repository_id, person) is Permission.WRITE, "the old login was given"
+        assert forge.permission_of(repository_id, impostor) in {Permission.NONE, Permission.READ}
+
+    def test_strangers_may_do_nothing(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.grant(repository_id, person, Permission.ADMIN)
+        same_login = Actor(id="999999999", login=person.login)
+        assert forge.permission_of(repository_id, same_login) is Permission.NONE
+        stage.delete_person(person)
+        assert forge.permission_of(repository_id, person) is Permission.NONE
+
+    def test_clone_access_keeps_the_credential_out_of_the_url(self, repository_id: str, forge: Forge) -> None:
+        access = forge.clone_access(repository_id)
+        parts = urlsplit(access.url)
+        assert parts.scheme == access.protocol in {"https", "file"}
+        assert not parts.username and not parts.password and not parts.query
+        assert not access.secret or access.secret not in access.url
+        assert not access.secret or access.secret not in repr(access)

@@ -1,0 +1,147 @@
+"""What the contract suite needs of a forge besides its client: people who act, and faults on demand."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import pytest
+
+from domain.model import Actor, IssueRef, Permission, PullProposal
+from domain.ports import Forge
+
+
+@runtime_checkable
+class Reacting(Protocol):
+    """What a forge that claims reactions can do."""
+
+    def react(self, issue: IssueRef, comment_id: str, reaction: str) -> None:
+        """Put a reaction such as "eyes" on a comment; a second time changes nothing."""
+
+
+class ForgeStage(ABC):
+    """A forge with people in it, fresh for each check. Making names unique is the stage's business."""
+
+    @abstractmethod
+    def forge(self) -> Forge:
+        """Return a client that acts as the bot."""
+
+    @abstractmethod
+    def repository(self, *, default_branch: str = "main", private: bool = False, empty: bool = False) -> str:
+        """Make a repository in which the bot may write, with one commit unless empty; return its id."""
+
+    @abstractmethod
+    def archive(self, repository_id: str) -> None:
+        """Make a repository read-only."""
+
+    @abstractmethod
+    def restrict_bot(self, repository_id: str) -> None:
+        """Leave the bot the right to read, and take the right to write."""
+
+    @abstractmethod
+    def person(self, login: str) -> Actor:
+        """Register somebody."""
+
+    @abstractmethod
+    def rename(self, person: Actor, login: str) -> Actor:
+        """Give somebody another login, which frees the old one."""
+
+    @abstractmethod
+    def delete_person(self, person: Actor) -> None:
+        """Remove somebody's account; what they wrote stays."""
+
+    @abstractmethod
+    def grant(self, repository_id: str, person: Actor, permission: Permission) -> None:
+        """Set what somebody may do."""
+
+    @abstractmethod
+    def open_issue(
+        self, repository_id: str, author: Actor, title: str, body: str | None, labels: tuple[str, ...] = ()
+    ) -> IssueRef:
+        """Open an issue."""
+
+    @abstractmethod
+    def close_issue(self, issue: IssueRef, by: Actor) -> None:
+        """Close an issue."""
+
+    @abstractmethod
+    def comment(self, issue: IssueRef, author: Actor, body: str) -> str:
+        """Write a comment and return its id."""
+
+    @abstractmethod
+    def edit_comment(self, issue: IssueRef, comment_id: str, by: Actor, body: str) -> None:
+        """Change a comment, whoever wrote it."""
+
+    @abstractmethod
+    def delete_comment(self, issue: IssueRef, comment_id: str, by: Actor) -> None:
+        """Delete a comment, whoever wrote it."""
+
+    @abstractmethod
+    def push(self, repository_id: str, branch: str, path: str) -> str:
+        """Put a commit that writes this file on a branch, new or not, and return its sha."""
+
+    @abstractmethod
+    def open_pull(self, repository_id: str, author: Actor, head: str, base: str) -> int:
+        """Open a pull request and return its number."""
+
+    @abstractmethod
+    def close_pull(self, repository_id: str, number: int, by: Actor) -> None:
+        """Close a pull request without merging it."""
+
+    @abstractmethod
+    def merge_pull(self, repository_id: str, number: int, by: Actor) -> None:
+        """Merge a pull request, draft or not."""
+
+    def fail(self, method: str, *, times: int, acted: bool) -> None:
+        """Make the bot's next calls of a port method raise ForgeUnavailable, after acting or before."""
+        pytest.skip("this stage cannot make the forge fail")
+
+    def forge_factory(self) -> Callable[[], Forge]:
+        """Return something picklable that makes the bot's client in another process."""
+        pytest.skip("this stage cannot be shared with another process")
+
+    def reactions(self, issue: IssueRef, comment_id: str) -> list[tuple[Actor, str]]:
+        """Return who reacted to a comment, and how."""
+        pytest.skip("this stage cannot list reactions")
+
+
+class StagedChecks:
+    """The fixtures that all checks share."""
+
+    @pytest.fixture
+    def stage(self) -> ForgeStage:
+        """A fresh stage. Every subclass overrides this."""
+        raise NotImplementedError("override the fixture `stage` to return your ForgeStage")
+
+    @pytest.fixture
+    def forge(self, stage: ForgeStage) -> Forge:
+        """The bot's client."""
+        return stage.forge()
+
+    @pytest.fixture
+    def repository_id(self, stage: ForgeStage) -> str:
+        """A repository with one commit on `main`."""
+        return stage.repository()
+
+    @pytest.fixture
+    def person(self, stage: ForgeStage) -> Actor:
+        """Somebody without any permission."""
+        return stage.person("rosa")
+
+    @pytest.fixture
+    def issue(self, stage: ForgeStage, repository_id: str, person: Actor) -> IssueRef:
+        """An open issue by `person`."""
+        return stage.open_issue(repository_id, person, "Crash on start", "It crashes.")
+
+
+def proposal(head: str = "fixwright/issue-1", **changes: str | tuple[str, ...]) -> PullProposal:
+    """Return a pull request to propose; `changes` replace fields of it."""
+    fields: dict[str, str | tuple[str, ...]] = {
+        "title": "Fix the crash",
+        "body": "Why and how.",
+        "head_branch": head,
+        "base_branch": "main",
+        "marker": "<!-- fixwright:task-1 -->",
+    }
+    return PullProposal(**{**fields, **changes})  # type: ignore[arg-type]  # fields by name, for brevity

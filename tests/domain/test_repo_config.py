@@ -1,0 +1,329 @@
+"""The repository's own file: typed, closed on failure, with the place of each problem."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.errors import ConfigurationError
+from domain.repo_config import LARGEST_FILE, Problem, RepoConfig, parse_repo_config
+
+WHOLE = b"""\
+# how to test us
+test:
+  command: pytest -q
+  env:
+    DJANGO_SETTINGS_MODULE: tests.settings
+    DEBUG: "1"
+  timeout_seconds: 600
+protected_paths:
+  - "migrations/**"
+  - setup.cfg
+max_cost_per_task_usd: 0.5
+max_iterations: 40
+"""
+
+
+def problems_of(source: str | bytes) -> list[str]:
+    """Return the lines of the refusal, without the file's name."""
+    with pytest.raises(ConfigurationError) as refused:
+        parse_repo_config(source if isinstance(source, bytes) else source.encode())
+    lines = str(refused.value).split("\n")
+    assert all(line.startswith(".fixwright.yml:") for line in lines)
+    return [line.removeprefix(".fixwright.yml:").strip() for line in lines]
+
+
+def places_of(source: str | bytes) -> list[str]:
+    return [":".join(problem.split(":")[:2]) for problem in problems_of(source)]
+
+
+# -- good files -------------------------------------------------------------------------------------
+
+
+def test_a_whole_file() -> None:
+    config = parse_repo_config(WHOLE)
+    assert config.test.command == "pytest -q"
+    assert config.test.env == {"DJANGO_SETTINGS_MODULE": "tests.settings", "DEBUG": "1"}
+    assert config.test.timeout_seconds == 600
+    assert config.protected_paths == ["migrations/**", "setup.cfg"]
+    assert config.max_cost_per_task_usd == 0.5
+    assert config.max_iterations == 40
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        None,
+        b"",
+        b"\n",
+        b"# only a comment\n",
+        b"---\n",
+        b"---\n...\n",
+        b"~\n",
+        b"null",
+        b"{}",
+        b"\xef\xbb\xbf",
+        b"%YAML 1.1\n---\n",
+    ],
+)
+def test_nothing_said_means_the_defaults(source: bytes | None) -> None:
+    assert parse_repo_config(source) == RepoConfig()
+
+
+@pytest.mark.parametrize("change", [lambda s: s.replace(b"\n", b"\r\n"), lambda s: b"\xef\xbb\xbf" + s])
+def test_windows_files_read_the_same(change) -> None:  # type: ignore[no-untyped-def] # a parametrised lambda
+    assert parse_repo_config(change(WHOLE)) == parse_repo_config(WHOLE)
+
+
+def test_caps_of_zero_are_kept() -> None:
+    config = parse_repo_config(b"max_cost_per_task_usd: 0\nmax_iterations: 0\n")
+    assert (config.max_cost_per_task_usd, config.max_iterations) == (0, 0)
+
+
+def test_a_command_of_several_lines() -> None:
+    config = parse_repo_config(b"test:\n  command: |\n    set -e\n    make test\n")
+    assert config.test.command == "set -e\nmake test\n"
+
+
+def test_the_value_cannot_be_changed_later() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        parse_repo_config(WHOLE).max_iterations = 1
+
+
+# -- places of problems -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "says"),
+    [
+        ("tests:\n  command: x\n", "1:1", "tests: not a key that is known here"),
+        ("\n\n  \nunknown: 1\n", "4:1", "unknown: not a key"),
+        ("test:\n  comand: pytest\n", "2:3", "test.comand: not a key"),
+        ("test: {command: x, retries: 3}\n", "1:20", "test.retries: not a key"),
+        ("test:\n  timeout_seconds: soon\n", "2:3", "test.timeout_seconds: Input should be a valid integer"),
+        ("test:\n  timeout_seconds: 0\n", "2:3", "greater than or equal to 1"),
+        ("test:\n  timeout_seconds: 3601\n", "2:3", "less than or equal to 3600"),
+        ("test:\n  test: 1\n", "2:3", "test.test: not a key"),
+        ("test: pytest\n", "1:1", "test: Input should be a valid dictionary"),
+        ("test:\n  env:\n    PORT: 8080\n", "3:5", "test.env.PORT: Input should be a valid string"),
+        ("test:\n  env:\n    A: x\n    1B: x\n", "4:5", "test.env.1B: String should match pattern"),
+        ("test:\n  env:\n    'A=B': x\n", "3:5", "test.env.A=B: String should match pattern"),
+        ('test:\n  env:\n    A: "\\0"\n', "3:5", "test.env.A: String should match pattern"),
+        ("test:\n  env: [A]\n", "2:3", "test.env: Input should be a valid dictionary"),
+        ('test:\n  command: ""\n', "2:3", "test.command: "),
+        ('test:\n  command: "  "\n', "2:3", "test.command: String should match pattern"),
+        ('test:\n  command: "a\\0b"\n', "2:3", "test.command: String should match pattern"),
+        ("test:\n  command: [pytest]\n", "2:3", "test.command: Input should be a valid string"),
+        ("test:\n  command: true\n", "2:3", "test.command: Input should be a valid string"),
+        ("protected_paths: docs\n", "1:1", "protected_paths: Input should be a valid list"),
+        ("protected_paths:\n- docs\n- 3\n", "3:3", "protected_paths.1: Input should be a valid string"),
+        ("protected_paths: [a, '']\n", "1:22", "protected_paths.1: String should have at least 1"),
+        ("protected_paths:\n- a: b\n", "2:3", "protected_paths.0: Input should be a valid string"),
+        ("max_iterations: yes\n", "1:1", "max_iterations: Input should be a valid integer"),
+        ("max_iterations: 1.5\n", "1:1", "max_iterations: Input should be a valid integer"),
+        ('max_iterations: "40"\n', "1:1", "max_iterations: Input should be a valid integer"),
+        ("max_iterations: -1\n", "1:1", "greater than or equal to 0"),
+        ("max_cost_per_task_usd: -0.1\n", "1:1", "greater than or equal to 0"),
+        ("max_cost_per_task_usd: .nan\n", "1:1", "finite number"),
+        ("max_cost_per_task_usd: .inf\n", "1:1", "finite number"),
+        ("max_cost_per_task_usd: 1e309\n", "1:1", "valid number"),
+        ("max_cost_per_task_usd: 1.0e+309\n", "1:1", "finite number"),
+        ("max_cost_per_task_usd: 0.5 USD\n", "1:1", "valid number"),
+        ("max_cost_per_task_usd: true\n", "1:1", "valid number"),
+        ("max_iterations: 2024-01-01\n", "1:1", "valid integer"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_place(source: str, place: str, says: str) -> None:
+    (problem,) = problems_of(source)
+    assert problem.startswith(f"{place}: ")
+    assert says in problem
+
+
+def test_every_problem_is_named_at_once_in_the_files_order() -> None:
+    source = "test:\n  timeout_seconds: 0\n  env:\n    A: 1\nmax_iterations: -1\nextra: 1\n"
+    assert sorted(places_of(source)) == ["2:3", "4:5", "5:1", "6:1"]
+
+
+def test_a_flood_of_problems_is_cut_short() -> None:
+    lines = problems_of("\n".join(f"key{n}: 1" for n in range(500)))
+    assert len(lines) == 21
+    assert lines[-1] == "and 480 more"
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "says"),
+    [
+        ("test:\n\tcommand: x\n", "2:1", "cannot start any token"),
+        ("test: [a, b\n", "2:1", "expected ',' or ']'"),
+        ("test: {command: 'x\n", "2:1", "unexpected end of stream"),
+        ("a: b: c\n", "1:5", "mapping values are not allowed here"),
+        ("@foo: x\n", "1:1", "cannot start any token"),
+        ("test:\n  command: x\n command: y\n", "3:2", "block end"),
+        ("max_iterations: 1\n---\nmax_iterations: 2\n", "2:1", "another document"),
+        ("max_iterations: 1\x07\n", "1:18", "special characters are not allowed"),
+        ("# ok\nmax_iterations: \x00\n", "2:17", "special characters are not allowed"),
+        ("? [a, b]\n: c\n", "1:3", "a key must be text"),
+        ("? {a: b}\n: c\n", "1:3", "a key must be text"),
+        ("1: x\n", "1:1", "a key must be text"),
+        ("null: x\n", "1:1", "a key must be text"),
+        ("on: x\n", "1:1", "a key must be text"),
+        ("test:\n  env:\n    yes: x\n", "3:5", "a key must be text"),
+        ("max_iterations: 1\nmax_iterations: 99\n", "2:1", "max_iterations: given twice"),
+        ("test:\n  command: x\n  command: y\n", "3:3", "command: given twice"),
+        ("test: {env: {A: x, A: y}}\n", "1:20", "A: given twice"),
+        ("<<: {max_iterations: 1}\n", "1:1", "a key must be text"),
+        ("- test\n", "1:1", "must be a mapping"),
+        ("# comment\n\njust words\n", "3:1", "must be a mapping"),
+        ("42\n", "1:1", "must be a mapping"),
+        ("max_iterations: !!int 5\n", "1:17", "tags (`tag:yaml.org,2002:int`) are not allowed"),
+        ("test: !!python/object/apply:os.system [id]\n", "1:7", "tags"),
+        ("max_iterations: !!bool nonsense\n", "1:17", "tags"),
+        ("max_iterations: !!timestamp nonsense\n", "1:17", "tags"),
+        ("max_iterations: !!int ''\n", "1:17", "tags"),
+        ("max_iterations: !local 5\n", "1:17", "tags"),
+    ],
+)
+def test_bad_yaml_is_named_with_its_place(source: str, place: str, says: str) -> None:
+    (problem,) = problems_of(source)
+    assert problem.startswith(f"{place}: "), problem
+    assert says in problem
+
+
+# -- hostile files ----------------------------------------------------------------------------------
+
+
+def test_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"{c}: &{c} [{', '.join(['*' + chr(ord(c) - 1)] * 10)}]" for c in "bcdefghijklmnop"]
+    assert places_of("\n".join(lines))[0] == "2:8"
+    assert "aliases (`*a`) are not allowed here" in problems_of("\n".join(lines))[0]
+
+
+def test_a_bomb_of_merge_keys_is_refused_before_it_grows() -> None:
+    lines = ["a: &a {k: v}"]
+    lines += [f"{c}: &{c} {{<<: [{', '.join(['*' + chr(ord(c) - 1)] * 10)}]}}" for c in "bcdefghijklmnop"]
+    assert "aliases" in problems_of("\n".join(lines))[0]
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    assert problems_of("protected_paths: &p [*p]\n")[0].startswith("1:22: aliases")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "max_iterations: " + "9" * 5000,
+        "max_iterations: 2024-99-99",
+        "max_iterations: 2024-01-01T99:99:99Z",
+    ],
+    ids=["too many digits", "no such day", "no such hour"],
+)
+def test_a_scalar_that_only_looks_readable_is_refused(source: str) -> None:
+    assert "cannot be read" in problems_of(source)[0] or "valid integer" in problems_of(source)[0]
+
+
+def whole_file_of(piece: str) -> str:
+    return (piece * LARGEST_FILE)[:LARGEST_FILE]
+
+
+@pytest.mark.parametrize("piece", ["[", "{a: ", "- ", "? ", "{", "[a, ", "[[], "], ids=ascii)
+def test_bottomless_nesting_is_refused(piece: str) -> None:
+    (problem,) = problems_of(whole_file_of(piece))
+    assert "nested too deeply" in problem
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "'",
+        '"',
+        "a: ",
+        "k: v\n",
+        "&a ",
+        "%",
+        "[],",
+        "- a\n",
+        ":",
+        "|\n",
+        "\\",
+        "[]: ",
+        "{}\n",
+        "!a ",
+        "*a ",
+        "-",
+    ],
+    ids=ascii,
+)
+def test_the_largest_file_of_anything_ends(piece: str) -> None:
+    assert problems_of(whole_file_of(piece))
+
+
+def test_a_huge_file_is_not_even_read() -> None:
+    assert problems_of(b"# " + b"x" * LARGEST_FILE) == ["longer than 64 KiB"]
+    assert parse_repo_config(b"#" + b"x" * (LARGEST_FILE - 1)) == RepoConfig()
+
+
+@pytest.mark.parametrize("source", [b"\xff\xfea\x00", "max: é".encode("latin-1"), b"\xed\xa0\x80"])
+def test_what_is_not_utf8_is_refused(source: bytes) -> None:
+    assert "not UTF-8" in problems_of(source)[0] or "special characters" in problems_of(source)[0]
+
+
+@given(
+    st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
+def test_any_bytes_are_a_configuration_or_a_refusal(source: bytes) -> None:
+    try:
+        assert isinstance(parse_repo_config(source), RepoConfig)
+    except ConfigurationError as refused:
+        assert str(refused).startswith(".fixwright.yml:")
+
+
+pieces = st.sampled_from(
+    [
+        *(
+            "test",
+            "env",
+            "command",
+            ":",
+            ": ",
+            "\n",
+            "\n  ",
+            "- ",
+            "[",
+            "]",
+            "{",
+            "}",
+            ", ",
+            "&a ",
+            "*a",
+            "<<",
+        ),
+        *("!!int ", "? ", "'", '"', "#", "|", ">", "---\n", "%", "1", "yes", "~", "2001-01-01", ".inf", "0x"),
+        *("1:2", "=", "\t", "\\", "\u2028"),
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=25).map("".join))
+def test_any_yaml_is_a_configuration_or_a_refusal(source: str) -> None:
+    try:
+        assert isinstance(parse_repo_config(source.encode()), RepoConfig)
+    except ConfigurationError as refused:
+        assert str(refused).startswith(".fixwright.yml:")
+
+
+def test_the_schema_can_be_published() -> None:
+    schema = json.loads(json.dumps(RepoConfig.model_json_schema()))
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == {"test", "protected_paths", "max_cost_per_task_usd", "max_iterations"}
+    for section in (schema, schema["$defs"]["TestSection"]):
+        assert all(entry.get("description") or "$ref" in entry for entry in section["properties"].values())
+
+
+def test_a_problem_without_a_place_names_the_file_alone() -> None:
+    assert str(Problem(0, 0, "odd")) == ".fixwright.yml: odd"
+    assert str(Problem(2, 3, "odd")) == ".fixwright.yml:2:3: odd"

@@ -1,0 +1,96 @@
+"""Whatever the agent leaves behind, the harness runs none of it and publishes the very tree that it saw."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from harness.workspace import remove_tree
+from tests.harness.git_settings import CONFIGURED, HOSTILE
+from tests.harness.git_world import ENVIRONMENT, World, person
+
+WHEN = datetime(2024, 5, 1, tzinfo=UTC)
+FILES: dict[str, str | bytes | None] = {"a.py": "one $Id$\n", "b.py": "two\n", "win.txt": b"a\r\nb\n"}
+FIX = "fixed $Id$\nsecond line\n"
+
+
+class Scene:
+    """A filled worktree after a hostile agent; `mark` appears if anything of the agent's is run."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.commit = world.mirror.default_head("main")
+        self.base = world.mirror.tree_of(self.commit)
+        self.tree = world.workspace(self.commit).tree
+        self.mark = world.root / "mark"
+
+    def attack(self, script: str) -> None:
+        """Play the agent: its fix, its traps; then forget what its own git calls ran."""
+        (self.tree / "a.py").write_text(FIX)
+        command = f"{self.mark}.sh"
+        Path(command).write_text(f"#!/bin/sh\nenv >> {self.mark}\n")
+        Path(command).chmod(0o755)
+        extra = {"MARK": command, "ELSEWHERE": str(self.world.root / "elsewhere")}
+        subprocess.run(["sh", "-c", script], cwd=self.tree, env={**ENVIRONMENT, **extra}, check=True, timeout=30)
+        self.mark.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    world = World(tmp_path_factory.mktemp("hostile"))
+    world.fetched(FILES)
+    return world
+
+
+@pytest.fixture
+def scene(world: World) -> Iterator[Scene]:
+    yield Scene(world)
+    for left in ("elsewhere", "elsewhere.git"):
+        remove_tree(world.root / left)
+    for ref in set(world.remote_refs()) - {"refs/heads/main"}:
+        person("update-ref", "-d", ref, at=world.remote)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_nothing_runs_and_the_pushed_tree_is_the_one_seen(scene: Scene, name: str) -> None:
+    scene.attack(HOSTILE[name])
+    mirror, access = scene.world.mirror, scene.world.access
+    seen = mirror.snapshot(scene.tree, scene.base).tree
+    assert "a.py" in {change.path for change in mirror.changes(scene.base, seen)}
+    assert "+fixed $Id$" in mirror.patch(scene.base, seen)
+    added = {(line.path, line.line, line.text) for line in mirror.added_lines(scene.base, seen)}
+    assert ("a.py", 2, "second line") in added
+    fresh = scene.world.places.fresh(mirror, seen)
+    assert (fresh / "a.py").read_text() == FIX and (fresh / "win.txt").read_bytes() == b"a\r\nb\n"
+    commit = mirror.commit(seen, [scene.commit], "fix", when=WHEN)
+    mirror.fetch(access)
+    mirror.push(access, commit, "wip", "")
+    assert scene.world.remote_refs() == {"refs/heads/main": scene.commit, "refs/heads/wip": commit}
+    assert person("rev-parse", "wip^{tree}", at=scene.world.remote) == seen
+    assert not scene.mark.exists(), scene.mark.read_text()
+    victim = scene.world.root / "elsewhere" / "a.py"
+    assert not victim.exists() or victim.read_text() == "victim\n"
+
+
+def _plain_harness(tree: Path) -> Iterator[str]:
+    """What a harness without these precautions would do in the agent's tree."""
+    for call in (
+        "status", "add -A", "diff HEAD", "commit -m x", "checkout -f -B wip", "diff HEAD~1 --textconv",
+        "fetch origin", "push origin HEAD:wip",
+    ):  # fmt: skip
+        yield person(*call.split(), at=tree, check=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["core.fsmonitor", "filter.clean", "filter.process", "diff.external", "diff.command", "gpg.program", "include.path",
+     "includeIf", "core.attributesFile", "core.hooksPath", "hook pre-commit", "hook pre-push", "remote.uploadpack"],
+)  # fmt: skip
+def test_the_traps_are_real_a_plain_harness_falls_into_them(scene: Scene, name: str) -> None:
+    person("remote", "set-url", "origin", scene.world.access.url, at=scene.tree)
+    scene.attack(CONFIGURED[name])
+    assert any(scene.mark.exists() for _ in _plain_harness(scene.tree))

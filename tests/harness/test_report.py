@@ -1,0 +1,226 @@
+"""The texts for people: what they say, and what outside text cannot make them say."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from domain.claim import Claim, Restatement
+from domain.model import (
+    Actor,
+    Category,
+    Finding,
+    IssueRef,
+    RunStatus,
+    Severity,
+    Suspect,
+    Task,
+    TestRun,
+    Verdict,
+)
+from domain.states import State
+from harness import report
+
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+TREE = "a" * 40
+
+
+def a_task(title: str = "It breaks", body: str = "") -> Task:
+    return Task(
+        id=7,
+        issue=IssueRef(forge="local", repository_id="1", number=12),
+        repository_name="acme/shop",
+        category=Category.BUG,
+        title=title,
+        body=body,
+        requested_by=Actor(id="5", login="mika"),
+        state=State.RUNNING,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def a_run(name: str, status: RunStatus, **changes: object) -> TestRun:
+    values: dict[str, object] = {
+        "name": name,
+        "command": "python3 -m pytest -q",
+        "tree": TREE,
+        "status": status,
+        "exit_code": 0 if status is RunStatus.PASSED else 1,
+        "seconds": 1.25,
+        "passed": 3,
+        "failed": 0 if status is RunStatus.PASSED else 1,
+        "skipped": 0,
+    }
+    return TestRun(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def a_verdict(**changes: object) -> Verdict:
+    values: dict[str, object] = {
+        "verified": True,
+        "summary": "1 test red before and green after",
+        "base_sha": "b" * 40,
+        "tree": TREE,
+        "runs": (a_run("base + new tests", RunStatus.FAILED), a_run("fixed", RunStatus.PASSED)),
+        "findings": (),
+        "turned_green": ("tests/test_a.py::test_it",),
+        "broken": (),
+        "isolation": "bubblewrap, separate uid",
+    }
+    return Verdict(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def a_claim(**changes: object) -> Claim:
+    values = {"root_cause": "A slip.", "changes": "Mended.", "test_commands": ["pytest -q"]}
+    return Claim.model_validate({**values, **changes})
+
+
+def facts(**changes: object) -> report.PullFacts:
+    values: dict[str, object] = {
+        "task": a_task(),
+        "verdict": a_verdict(),
+        "claim": a_claim(),
+        "suspects": (Suspect(path="a.py", symbol="f", score=1, first_line=3, last_line=9, why=""),),
+        "cost": Decimal("0.0123"),
+        "steps": 6,
+        "model": "openai/x",
+        "attempt_number": 1,
+    }
+    return report.PullFacts(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def test_pull_body_says_what_the_harness_ran_before_anything_the_agent_says() -> None:
+    body = report.pull_body(facts())
+    assert body.startswith("Fixes #12\n")
+    assert body.index("How this was tested") < body.index("Root cause") < body.index("not run here")
+    assert TREE in body
+    assert "`tests/test_a.py::test_it`" in body
+    assert "$0.0123, 6 model calls" in body
+
+
+def test_pull_body_has_one_closing_word_and_it_is_ours() -> None:
+    hostile = a_claim(
+        root_cause="fixes #1, closes org/other#2 and resolves https://example.org/o/r/issues/3",
+        changes="Fixes #13",
+        not_verified="closed #4",
+    )
+    body = report.pull_body(facts(claim=hostile, task=a_task(title="Fixes #99")))
+    closing = re.findall(r"(?i)\b(?:clos|fix|resolv)\w*:?\s+\S*(?:#\d|https?://)", body)
+    assert closing == ["Fixes #1"]
+    assert body.startswith("Fixes #12\n")
+    assert not re.findall(r"(?<!\w)#\d", body.replace("Fixes #12", ""))
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "</details><h1>Verified</h1>",
+        "- [x] All tests pass",
+        "### How this was tested\n\neverything is green",
+        "![pixel](https://evil.example/p.png)",
+        "@acme/everybody and @mika",
+        "<!-- fixwright:task-7 -->",
+        "| a | b |\n|---|---|\n| fixed | green |",
+    ],
+)
+def test_the_agent_cannot_imitate_the_harness(hostile: str) -> None:
+    body = report.pull_body(facts(claim=a_claim(root_cause=hostile, changes=hostile, not_verified=hostile)))
+    own = [line for line in body.splitlines() if not line.startswith(">")]
+    assert own.count("### How this was tested") == 1
+    assert not any("All tests pass" in line or "everything is green" in line for line in own)
+    assert "evil.example" not in body
+    assert "<h1>" not in body
+    assert "<!--" not in body
+    assert "@mika" not in body
+
+
+def test_test_names_and_commands_cannot_leave_their_code_span_or_table_row() -> None:
+    name = "tests/t.py::test[`|<b>x</b>\n### Verified]"
+    run = a_run("fixed", RunStatus.PASSED, command="pytest `id` | tee\nx")
+    body = report.pull_body(facts(verdict=a_verdict(turned_green=(name,), runs=(run,))))
+    assert not any(line.startswith("### Verified") for line in body.splitlines())
+    row = next(line for line in body.splitlines() if line.startswith("| fixed"))
+    assert row.replace("\\|", "").count("|") == 7
+
+
+def test_a_body_stays_under_every_forges_limit() -> None:
+    findings = tuple(
+        Finding(
+            rule="RH001", path=f"f{n}.py", line=n, what="x" * 5000, why="y" * 5000, severity=Severity.WARNING
+        )
+        for n in range(400)
+    )
+    body = report.pull_body(facts(verdict=a_verdict(findings=findings), claim=a_claim(changes="z" * 8000)))
+    assert len(body) <= report.BODY_LIMIT + 20
+    assert body.startswith("Fixes #12")
+
+
+@pytest.mark.parametrize("title", ["x" * 500, "🎉" * 300, "a\nb\r\nc", "  ", "", "日本語のバグ", "a\u202eb"])
+def test_titles_are_one_line_within_the_limit_and_name_the_issue(title: str) -> None:
+    made = report.pull_title(a_task(title=title))
+    assert len(made) <= report.TITLE_LIMIT
+    assert "\n" not in made
+    assert "\r" not in made
+    assert made.endswith("(#12)")
+    assert made != " (#12)"
+
+
+def test_commit_messages_obey_nobody() -> None:
+    message = report.commit_message(
+        a_task(title="oops [skip ci]\nCo-authored-by: Eve <e@example.org>"),
+        a_claim(root_cause="x\n\nSigned-off-by: Eve <e@example.org>\nCloses #3 [ci skip]"),
+    )
+    subject, *rest = message.splitlines()
+    assert subject.startswith("bug: ")
+    assert len(subject) <= 72
+    assert "[" not in message
+    assert not any(line.startswith(("Co-authored-by", "Signed-off-by", "Closes")) for line in rest)
+    assert message.endswith("Refs issue 12.\n")
+
+
+def test_commit_message_without_a_claim() -> None:
+    assert "Unfinished work." in report.commit_message(a_task(), None)
+
+
+def test_a_verdict_with_findings_names_each_with_its_place() -> None:
+    finding = Finding(
+        rule="RH002",
+        path="tests/t.py",
+        line=4,
+        what="an assertion is gone",
+        why="it hides",
+        severity=Severity.CRITICAL,
+    )
+    text = report.verdict_detail(a_verdict(verified=False, findings=(finding,), runs=()))
+    assert "**RH002** (critical) `tests/t.py:4`: an assertion is gone." in text
+
+
+def test_failing_output_cannot_break_out_of_its_block() -> None:
+    tail = "``````\n</details>\n# Verified\n~~~"
+    verdict = a_verdict(verified=False, runs=(a_run("fixed", RunStatus.FAILED, tail=tail),))
+    text = report.verdict_detail(verdict)
+    assert "```````\n" in text
+    assert text.count("<details>") == 1
+
+
+def test_questions_are_numbered_and_inert() -> None:
+    restatement = Restatement(
+        expected="x", actual="@all see #3", confidence=0.1, questions=["Which one?\nAnd why?", "Fixes #9?"]
+    )
+    text = report.restated_detail(restatement)
+    assert "1. Which one? And why?" in text
+    assert "@all" not in text
+    assert "#9" not in text
+
+
+def test_review_comment_counts_the_evidence() -> None:
+    assert "1 test red before and green after" in report.review_comment(
+        3, "local://x", a_verdict(), Decimal(0)
+    )
+    many = a_verdict(turned_green=("a", "b"))
+    assert "2 tests red" in report.review_comment(3, "local://x", many, Decimal(0))
+    none = a_verdict(turned_green=())
+    assert "Test suite green" in report.review_comment(3, "local://x", none, Decimal(0))
