@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from app.settings import settings_reference
+from app.settings_page import settings_page
 from domain.states import chart
 
 ROOT = Path(__file__).resolve().parents[1]
 
 BLOCKS: dict[str, tuple[Path, Callable[[], str]]] = {
     "states": (ROOT / "docs/explanation/design.md", lambda: f"```mermaid\n{chart()}\n```"),
-    "settings": (ROOT / "docs/reference/settings.md", settings_reference),
+    "settings": (ROOT / "docs/reference/settings.md", settings_page),
 }
 
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")

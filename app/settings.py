@@ -330,6 +330,22 @@ def provider_keys(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     return {name: source[name] for name in PROVIDER_KEYS if source.get(name)}
 
 
+_NETWORK_VARIABLES = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+)
+
+
+def network_variables() -> dict[str, str]:
+    """Return the variables by which an operator routes outgoing calls, for the agent's process."""
+    return {name: os.environ[name] for name in _NETWORK_VARIABLES if os.environ.get(name)}
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return this process' environment, for the demo, which starts the service as a platform would."""
+    return dict(os.environ)
+
+
 def variable(field_name: str) -> str:
     """Return the environment variable of a field."""
     return PREFIX + field_name.upper()

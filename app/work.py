@@ -45,7 +45,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
     database = Database(settings.database_path)
     database.migrate()
     clock = SystemClock()
-    queue = SqliteTaskQueue(database, clock)
+    queue = SqliteTaskQueue(database, clock, settings.labels)
     forges = open_forges(settings)
     keys = provider_keys()
     redact = Redactor([*settings.secrets(), *keys.values()])
@@ -118,6 +118,7 @@ def _agent(settings: WorkerSettings) -> ChildAgent:
             name=settings.model,
             api_key=key,
             api_base=settings.api_base,
+            keys=provider_keys(),
             max_output_tokens=settings.max_output_tokens,
         ),
         settings=AgentSettings(

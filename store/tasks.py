@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from domain.errors import IllegalTransition, StaleWrite
-from domain.model import Reason, Task
+from domain.events import CommandGiven, IssueLabelled
+from domain.model import Category, Reason, Task
 from domain.ports import Clock, TaskQueue
 from domain.states import State, Trigger, after
 from store.attempts import AttemptRecords
@@ -41,6 +43,14 @@ _MOVE = """
     RETURNING *
 """
 
+_ASKED_ANEW = """
+    UPDATE tasks
+    SET requester_id = :actor_id, requester_login = :login, requester_is_bot = :bot,
+        title = coalesce(:title, title), body = coalesce(:body, body), category = coalesce(:category, category)
+    WHERE id = :id
+    RETURNING *
+"""
+
 _ORPHANS = """
     SELECT * FROM tasks
     WHERE state = 'running' AND (lease_until <= :now OR (worker_name = :name AND worker_life <> :life))
@@ -55,8 +65,11 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
     life, and only an expired lease makes an orphan.
     """
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        """Take a migrated database."""
+    def __init__(
+        self, database: Database, clock: Clock, categories: Mapping[str, Category] | None = None
+    ) -> None:
+        """Take a migrated database. `categories` maps labels to categories; by default each to itself."""
+        self._categories = dict(categories or {category.value: category for category in Category})
         self._database = database
         self._clock = clock
 
@@ -100,6 +113,7 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
         detail: str = "",
         not_before: datetime | None = None,
         recoveries: int | None = None,
+        asked: IssueLabelled | CommandGiven | None = None,
     ) -> Task:
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
@@ -130,11 +144,32 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
                 raise StaleWrite(
                     f"task {task.id} is no longer {task.state} under generation {task.generation}"
                 )
+            if asked is not None:
+                row = self._asked_anew(connection, task.id, asked)
             moved = task_from(row)
             if trigger in _FRESH_STARTS:
                 self._close_open_attempt(connection, task.id)
             _record(connection, moved, trigger, task.state)
         return moved
+
+    def _asked_anew(
+        self, connection: sqlite3.Connection, task_id: int, asked: IssueLabelled | CommandGiven
+    ) -> sqlite3.Row:
+        """Put whoever asked in the place of the earlier requester; a label brings the issue as it is now."""
+        values = {
+            "id": task_id,
+            "actor_id": asked.actor.id,
+            "login": storable(asked.actor.login),
+            "bot": asked.actor.is_bot,
+            "title": None,
+            "body": None,
+            "category": None,
+        }
+        if isinstance(asked, IssueLabelled):
+            category = self._categories.get(asked.label.strip().lower())
+            values |= {"title": storable(asked.title), "body": storable(asked.body), "category": category}
+        row: sqlite3.Row = connection.execute(_ASKED_ANEW, values).fetchone()
+        return row
 
     def task(self, task_id: int) -> Task:
         """Return a task. Raises KeyError."""

@@ -109,6 +109,19 @@ class BareRepository:
                 for path, (mode, sha) in files_at(repo, commit).items()
             }
 
+    def tree_name(self, commit: str) -> str:
+        """Return the name of a commit's tree. Raises NotFound."""
+        from dulwich.objects import Commit
+
+        with self._open() as repo:
+            try:
+                found = repo[commit.encode()]
+            except KeyError:
+                raise NotFound(f"there is no commit {commit}") from None
+            if not isinstance(found, Commit):
+                raise NotFound(f"{commit} is not a commit")
+            return str(found.tree.decode())
+
     def read_file(self, commit: str, path: str) -> bytes:
         """Return a file's bytes at a commit. Raises NotFound."""
         with self._open() as repo:

@@ -73,6 +73,12 @@ class Pushes:
             git = tx.git(rows.repository_row(tx, repository_id)["full_name"])
             return git.tree(git.resolve(branch) or branch)
 
+    def tree(self, repository_id: str, branch: str) -> str:
+        """Return the name of the tree on a branch, or at a commit. Raises NotFound."""
+        with self._ground.read() as tx:
+            git = tx.git(rows.repository_row(tx, repository_id)["full_name"])
+            return git.tree_name(git.resolve(branch) or branch)
+
     def read_file(self, repository_id: str, branch: str, path: str) -> bytes:
         """Return a file's bytes on a branch, or at a commit. Raises NotFound."""
         with self._ground.read() as tx:
