@@ -45,7 +45,7 @@ STORE_PATIENCE_SECONDS = 3.0
 """For another process' write, so that a sender hears within its forge's ten seconds."""
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread keeps the interpreter: at the default, 5 ms, the event loop waits too long for the writer."""
+"""How long a thread keeps the interpreter. At the default 5 ms, the event loop waits for the writer."""
 
 GRACE_SECONDS = 3
 """After SIGTERM, for answers that are under way. A supervisor kills after 5."""
@@ -174,15 +174,14 @@ def _run(application: ASGIApp, listener: socket.socket) -> None:
     PunctualServer(config).run(sockets=[listener])
 
 
-def main() -> int:
-    """Run the web process with the settings of the environment; 2 when one of them is wrong."""
-    try:
-        serve(load_web_settings(), webhook_dialects())
-    except ConfigurationError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
+def main() -> None:
+    """Run the web process with the settings of the environment.
+
+    Raises:
+        ConfigurationError: one line per problem; the command line makes it exit status 2.
+    """
+    serve(load_web_settings(), webhook_dialects())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

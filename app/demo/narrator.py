@@ -13,14 +13,14 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
-from store.ledger import SqliteLedger
-from store.tasks import SqliteTaskQueue
 
 from app.demo.stage import Stage
 from domain.budget import show_money
 from domain.model import Attempt, Phase
 from domain.states import State
 from domain.text import one_line, plain
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
 
 LOOK_SECONDS = 0.05
 

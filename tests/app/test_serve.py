@@ -73,10 +73,10 @@ def test_what_was_stored_is_there_after_a_kill(tmp_path: Path) -> None:
 def test_it_refuses_to_start_with_one_line_and_status_2(
     tmp_path: Path, change: dict[str, str], said: str
 ) -> None:
-    # `main` as the command line uses it, with the providers of this source tree.
+    # The command line, with the one provider of this source tree.
     program = (
-        "import sys, app.serve; from tests.app.senders import DIALECT; "
-        "app.serve.webhook_dialects = lambda: {'local': DIALECT}; sys.exit(app.serve.main())"
+        "import sys, app.serve, app.cli; from tests.app.senders import DIALECT; "
+        "app.serve.webhook_dialects = lambda: {'local': DIALECT}; sys.argv[1:] = ['serve']; app.cli.main()"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FIXWRIGHT_")}
     settings = {
@@ -95,7 +95,7 @@ def test_it_refuses_to_start_with_one_line_and_status_2(
     )
     assert ended.returncode == 2
     assert len(ended.stderr.splitlines()) == 1
-    assert ended.stderr.startswith(said)
+    assert ended.stderr.removeprefix("fixwright: ").startswith(said)
 
 
 def test_installed_providers_are_found_by_entry_point() -> None:

@@ -16,7 +16,7 @@ from app.settings import (
     provider_keys,
     variable,
 )
-from app.settings_reference import settings_reference
+from app.settings_page import settings_page
 from domain.errors import ConfigurationError
 from domain.model import Category
 
@@ -257,7 +257,7 @@ def test_providers_keys_keep_their_names() -> None:
 
 
 def test_the_reference_names_every_setting_with_a_description_and_an_example() -> None:
-    page = settings_reference()
+    page = settings_page()
     for group in GROUPS:
         for name, field in group.model_fields.items():
             assert f"| `{variable(name)}` |" in page
