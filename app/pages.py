@@ -126,6 +126,7 @@ def _environment() -> jinja2.Environment:
         seconds=_seconds,
         state=lambda state: STATE_NAMES[state],
         reason=reason_name,
+        event_words=_event_words,
         web_link=web_link,
     )
     return environment
@@ -139,3 +140,8 @@ def _seconds(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
+
+
+def _event_words(kind: str) -> str:
+    """Write an event's class name as words: IssueLabelled as "Issue labelled"."""
+    return re.sub(r"(?<!^)([A-Z])", r" \1", kind).capitalize()
