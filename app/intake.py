@@ -16,8 +16,6 @@ from app.request_body import BodyReader
 from domain.events import Event, IssueLabelled, Uninteresting
 from domain.ports import Admitted, Clock, Delivery, WebhookDialect
 
-log = structlog.get_logger(__name__)
-
 DOOR_PREFIX = "/webhooks/"
 
 _LATER = ((b"retry-after", b"10"),)
@@ -43,16 +41,17 @@ class Door:
         self._writer = writer
         self._reader = reader
         self._clock = clock
+        self._log = structlog.get_logger(__name__).bind()  # once: the lazy one binds anew for every line
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         try:
             admitted = await self._take(scope, receive)
         except Refused as refusal:
-            _log_refusal(scope, refusal)
+            self._log_refusal(scope, refusal)
             await _answer(send, refusal.status, {"error": refusal.status.phrase}, refusal.headers)
         except SenderGone:
-            log.info("sender gone", path=scope["path"][:80])
+            self._log.info("sender gone", path=scope["path"][:80])
         else:
             answer = {"decision": admitted.admission.value, "task": admitted.task_id}
             await _answer(send, HTTPStatus.ACCEPTED, answer)
@@ -71,7 +70,7 @@ class Door:
             admitted = await self._writer.store(delivery)
         except NotStored as error:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"not stored: {error}", _LATER) from None
-        _log_decision(delivery, admitted)
+        self._log_decision(delivery, admitted)
         return admitted
 
     def _understand(self, dialect: WebhookDialect, headers: Headers, body: bytes) -> Delivery:
@@ -87,6 +86,26 @@ class Door:
         except ValueError as error:
             raise Refused(HTTPStatus.BAD_REQUEST, str(error)[:200]) from None
 
+    def _log_refusal(self, scope: Scope, refusal: Refused) -> None:
+        self._log.warning(
+            "delivery refused",
+            status=refusal.status.value,
+            why=refusal.why,
+            path=scope["path"][:80],
+            peer=(scope.get("client") or ("?",))[0],
+        )
+
+    def _log_decision(self, delivery: Delivery, admitted: Admitted) -> None:
+        self._log.info(
+            "delivery decided",
+            delivery=delivery.delivery_id,
+            provider=delivery.provider,
+            event_type=_kind(delivery.event),
+            repository=_repository(delivery.event),
+            decision=admitted.admission.value,
+            task=admitted.task_id,
+        )
+
 
 def _check_form(method: str, headers: Headers) -> None:
     """Refuse what is no JSON delivery by its first lines."""
@@ -97,28 +116,6 @@ def _check_form(method: str, headers: Headers) -> None:
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "content type")
     if any(name == b"content-encoding" for name, _ in headers):
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "content encoding")
-
-
-def _log_refusal(scope: Scope, refusal: Refused) -> None:
-    log.warning(
-        "delivery refused",
-        status=refusal.status.value,
-        why=refusal.why,
-        path=scope["path"][:80],
-        peer=(scope.get("client") or ("?",))[0],
-    )
-
-
-def _log_decision(delivery: Delivery, admitted: Admitted) -> None:
-    log.info(
-        "delivery decided",
-        delivery=delivery.delivery_id,
-        provider=delivery.provider,
-        event_type=_kind(delivery.event),
-        repository=_repository(delivery.event),
-        decision=admitted.admission.value,
-        task=admitted.task_id,
-    )
 
 
 def _kind(event: Event) -> str:
