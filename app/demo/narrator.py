@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -13,14 +14,14 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
-from store.ledger import SqliteLedger
-from store.tasks import SqliteTaskQueue
 
 from app.demo.stage import Stage
 from domain.budget import show_money
 from domain.model import Attempt, Phase
 from domain.states import State
 from domain.text import one_line, plain
+from store.ledger import SqliteLedger
+from store.tasks import SqliteTaskQueue
 
 LOOK_SECONDS = 0.05
 
@@ -137,10 +138,11 @@ class Narrator:
 
 
 def commands_of(record: dict[str, object]) -> list[str]:
-    """Return the shell commands of a step's record."""
+    """Return the shell commands that the model gave in a step's record."""
     found = []
-    results = record.get("results")
-    for entry in results if isinstance(results, list) else []:
-        if isinstance(entry, dict) and isinstance(entry.get("command"), str):
-            found.append(entry["command"])
+    messages = record.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        for call in message.get("tool_calls") or []:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                found.append(str(json.loads(call["function"]["arguments"])["command"]))
     return found
