@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from providers.plugins import load_provider
-
 from app.settings import WorkerSettings
 from domain.errors import ConfigurationError
 from domain.ports import Forge
+from providers.plugins import load_provider
 
 
 def open_forges(settings: WorkerSettings) -> Mapping[str, Forge]:

@@ -72,6 +72,10 @@ class PunctualHttp(HttpToolsProtocol):
 class PunctualServer(uvicorn.Server):
     """Sweeps out connections that dribble a request in; one look at all costs less than a timer for each."""
 
+    def __init__(self, config: uvicorn.Config, request_seconds: float = REQUEST_SECONDS) -> None:
+        super().__init__(config)
+        self._request_seconds = request_seconds
+
     async def on_tick(self, counter: int) -> bool:
         """Look at the connections twice a second, besides what uvicorn does."""
         if counter % _TICKS_PER_SWEEP == 0:
@@ -82,5 +86,5 @@ class PunctualServer(uvicorn.Server):
         for connection in list(self.server_state.connections):
             if not isinstance(connection, PunctualHttp):
                 continue
-            if connection.loop.time() - connection.waiting_since > REQUEST_SECONDS:
+            if connection.loop.time() - connection.waiting_since > self._request_seconds:
                 connection.end("request too slow")

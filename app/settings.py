@@ -1,40 +1,39 @@
-"""The service's settings: the only reader of the environment. Typed, checked, closed on failure."""
+"""The environment into the service's settings: the only reader of it. Checked, and closed on failure."""
 
 from __future__ import annotations
 
 import difflib
 import os
 from collections.abc import Mapping
-from decimal import Decimal
-from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import TypeVar
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import ValidationError
 
-from app.setting_types import (
-    Count,
-    Directories,
-    Directory,
-    Dollars,
-    Labels,
-    OptionalDirectory,
-    Repositories,
-    Secrets,
-    Switch,
-    Token,
-    Word,
+from app.setting_groups import (
+    PREFIX,
+    SECRET_FIELDS,
+    CommonSettings,
+    WebSettings,
+    WorkerSettings,
+    variable,
 )
-from domain.budget import Caps
 from domain.errors import ConfigurationError
-from domain.model import Category, Price
-from domain.policy import Serving
 
-PREFIX = "FIXWRIGHT_"
+__all__ = [
+    "GROUPS",
+    "PROVIDER_KEYS",
+    "CommonSettings",
+    "WebSettings",
+    "WorkerSettings",
+    "inherited_environment",
+    "load_web_settings",
+    "load_worker_settings",
+    "network_variables",
+    "provider_keys",
+    "variable",
+]
 
-_SECRET_FIELDS = frozenset({"webhook_secret", "console_token", "api_key"})
-
-_NOT_ECHOED = _SECRET_FIELDS | {"api_base"}
+_NOT_ECHOED = SECRET_FIELDS | {"api_base"}
 """A wrong address may hold a password."""
 
 PROVIDER_KEYS = (
@@ -52,253 +51,6 @@ PROVIDER_KEYS = (
 
 Source: https://docs.litellm.ai/docs/providers
 """
-
-
-class CommonSettings(BaseSettings):
-    """What both processes need to know."""
-
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
-
-    data_dir: Directory = Field(
-        default=Path("data"),
-        validate_default=False,
-        description="Directory of the database, the wake-up socket and the workspaces; made if absent.",
-        examples=["./data"],
-    )
-    repositories: Repositories = Field(
-        default=frozenset(),
-        description="The repositories that are served, as forge:owner/name, comma separated. "
-        "Empty: nobody is served.",
-        examples=["local:acme/shop,github:acme/web"],
-    )
-    labels: Labels = Field(
-        default={category.value: category for category in Category},
-        description="Labels that ask for work, comma separated: a category (bug, docs, chore), "
-        "or label=category.",
-        examples=["bug,docs,chore,defect=bug"],
-    )
-    local_forge: OptionalDirectory = Field(
-        default=None,
-        description="Directory of the embedded local forge; empty when there is none.",
-        examples=["./data/forge"],
-    )
-    max_daily_cost_usd: Dollars = Field(
-        default=Decimal("5.00"),
-        description="Dollars that a repository may cost per UTC day. 0: nothing may be spent.",
-        examples=["5.00"],
-    )
-    log_format: Literal["auto", "console", "json"] = Field(
-        default="auto",
-        description="How log lines look: console, json, or auto (console on a terminal, else json).",
-        examples=["json"],
-    )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read the environment and nothing else: no `.env` file that happens to lie about."""
-        return init_settings, env_settings
-
-    @property
-    def database_path(self) -> Path:
-        """Where the one SQLite file is."""
-        return self.data_dir / "fixwright.sqlite3"
-
-    @property
-    def bell_path(self) -> Path:
-        """Where the worker listens for wake-ups."""
-        return self.data_dir / "worker.sock"
-
-    def serving(self, own_ids: Mapping[str, str]) -> Serving:
-        """Return whom the service works for; `own_ids` maps a forge to our own user id there."""
-        return Serving(repositories=self.repositories, own_ids=own_ids, labels=self.labels)
-
-    def effective(self) -> dict[str, str]:
-        """Return what is in force, by setting's name, fit for a log: of a secret only whether it is set."""
-        return {variable(name): _shown(name, getattr(self, name)) for name in sorted(type(self).model_fields)}
-
-
-class WebSettings(CommonSettings):
-    """What the web process needs; no model and no forge credential among it."""
-
-    host: Word = Field(
-        default="127.0.0.1",
-        min_length=1,
-        description="Address to listen on; 0.0.0.0 for every interface.",
-        examples=["127.0.0.1"],
-    )
-    port: Count = Field(
-        default=8400, ge=0, le=65535, description="Port to listen on; 0 takes a free one.", examples=["8400"]
-    )
-    webhook_secret: Secrets = Field(
-        description="Secret that the forge signs its deliveries with, 32 bytes or more. Several, comma or "
-        "space separated, are all accepted while one is being replaced.",
-        examples=["$(openssl rand -hex 32)"],
-    )
-    console_token: Token = Field(
-        default=SecretStr(""),
-        description="Password of the console's user `operator`, 16 characters or more. Empty: no console.",
-        examples=["$(openssl rand -hex 16)"],
-    )
-    max_body_bytes: Count = Field(
-        default=2**20, ge=1024, le=25 * 2**20, description="Longest delivery accepted.", examples=["1048576"]
-    )
-
-    @property
-    def webhook_secrets(self) -> tuple[bytes, ...]:
-        """The secrets as the bytes that sign."""
-        return tuple(secret.get_secret_value().encode("ascii") for secret in self.webhook_secret)
-
-    def secrets(self) -> list[str]:
-        """Return every secret in these settings, for the redactor."""
-        return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
-
-
-class WorkerSettings(CommonSettings):
-    """What the worker process needs."""
-
-    worker_name: Word = Field(
-        default="worker-1",
-        pattern=r"^[A-Za-z0-9_.-]{1,64}$",
-        description="Name under which tasks are claimed; the same again after a restart.",
-        examples=["worker-1"],
-    )
-    model: Word = Field(
-        default="",
-        description="Model that the agent uses, by its LiteLLM name.",
-        examples=["anthropic/claude-sonnet-4-5"],
-    )
-    api_base: Word = Field(
-        default="",
-        pattern=r"^(https?://[^\s@]+)?$",
-        description="Address of an OpenAI-compatible endpoint, when not the provider's own.",
-        examples=["http://127.0.0.1:11434/v1"],
-    )
-    api_key: SecretStr = Field(
-        default=SecretStr(""),
-        description="Key for that endpoint. Providers' own variables (OPENAI_API_KEY, …) work as well.",
-        examples=["$(cat key-file)"],
-    )
-    max_iterations: Count = Field(
-        default=40, ge=0, le=1000, description="Model calls that an attempt may make.", examples=["40"]
-    )
-    max_cost_per_task_usd: Dollars = Field(
-        default=Decimal("1.00"),
-        description="Dollars that one attempt at a task may cost. 0: nothing may be spent.",
-        examples=["1.00"],
-    )
-    max_minutes: Count = Field(
-        default=30, ge=1, le=1440, description="Minutes that an attempt may take.", examples=["30"]
-    )
-    max_attempts: Count = Field(
-        default=2, ge=1, le=10, description="Attempts at a task before a person is asked.", examples=["2"]
-    )
-    max_output_tokens: Count = Field(
-        default=4096, ge=256, le=200_000, description="Tokens wanted of one answer.", examples=["4096"]
-    )
-    model_price_input: Dollars | None = Field(
-        default=None,
-        description="Dollars per million input tokens, for an unlisted model.",
-        examples=["3.00"],
-    )
-    model_price_output: Dollars | None = Field(
-        default=None, description="Dollars per million output tokens, likewise.", examples=["15.00"]
-    )
-    model_free: Switch = Field(
-        default=False, description="The model costs nothing (it runs on your own machine).", examples=["true"]
-    )
-    command_timeout_seconds: Count = Field(
-        default=120,
-        ge=1,
-        le=600,
-        description="Seconds that one command of the agent may take.",
-        examples=["120"],
-    )
-    sandbox_backend: Literal["bubblewrap"] = Field(
-        default="bubblewrap", description="What isolates the agent's commands.", examples=["bubblewrap"]
-    )
-    sandbox_uid: Count = Field(
-        default=59321,
-        ge=1,
-        le=2**31 - 1,
-        description="User id that sandboxed commands get when the worker runs as root.",
-        examples=["59321"],
-    )
-    sandbox_tools: Directories = Field(
-        default=(),
-        description="More directories that sandboxed commands may read and execute, separated as in PATH.",
-        examples=["/opt"],
-    )
-    sandbox_memory_mb: Count = Field(
-        default=450,
-        ge=64,
-        le=1_000_000,
-        description="MiB of memory for sandboxed commands.",
-        examples=["450"],
-    )
-    sandbox_disk_mb: Count = Field(
-        default=300, ge=16, le=1_000_000, description="MiB that a worktree may grow to.", examples=["300"]
-    )
-    lease_seconds: Count = Field(
-        default=60,
-        ge=5,
-        le=3600,
-        description="Seconds until a silent worker's task is free.",
-        examples=["60"],
-    )
-    poll_seconds: Count = Field(
-        default=5, ge=1, le=300, description="Seconds between two looks at the queue.", examples=["5"]
-    )
-
-    @model_validator(mode="after")
-    def _price_is_whole(self) -> Self:
-        prices = (self.model_price_input, self.model_price_output)
-        if (prices[0] is None) != (prices[1] is None):
-            raise ValueError(
-                f"{PREFIX}MODEL_PRICE_INPUT and {PREFIX}MODEL_PRICE_OUTPUT: only one of the two is set; "
-                f"for example {PREFIX}MODEL_PRICE_INPUT=3.00 {PREFIX}MODEL_PRICE_OUTPUT=15.00"
-            )
-        if self.model_free and prices[0] is not None:
-            raise ValueError(
-                f"{PREFIX}MODEL_FREE: true, while a price is set as well; "
-                f"for example {PREFIX}MODEL_FREE=false"
-            )
-        return self
-
-    @property
-    def caps(self) -> Caps:
-        """The budgets in force."""
-        return Caps(
-            max_iterations=self.max_iterations,
-            max_cost_per_task_usd=self.max_cost_per_task_usd,
-            max_daily_cost_usd=self.max_daily_cost_usd,
-            max_minutes=self.max_minutes,
-            max_attempts=self.max_attempts,
-        )
-
-    @property
-    def own_price(self) -> Price | None:
-        """The price that the operator gave, in dollars per token, or None. 0 is free only when said so."""
-        if self.model_free:
-            return Price(input=Decimal(0), output=Decimal(0), free=True, source=f"{PREFIX}MODEL_FREE")
-        if self.model_price_input is None or self.model_price_output is None:
-            return None
-        million = Decimal(1_000_000)
-        return Price(
-            input=self.model_price_input / million,
-            output=self.model_price_output / million,
-            source=f"{PREFIX}MODEL_PRICE_INPUT and {PREFIX}MODEL_PRICE_OUTPUT",
-        )
-
-    def secrets(self) -> list[str]:
-        """Return every secret in these settings, for the redactor."""
-        return [self.api_key.get_secret_value()]
 
 
 GROUPS: tuple[type[CommonSettings], ...] = (WebSettings, WorkerSettings)
@@ -346,11 +98,6 @@ def inherited_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def variable(field_name: str) -> str:
-    """Return the environment variable of a field."""
-    return PREFIX + field_name.upper()
-
-
 def _load(group: type[Group]) -> Group:
     problems = _unknown_names(os.environ)
     try:
@@ -392,14 +139,3 @@ def _problem(group: type[CommonSettings], path: tuple[int | str, ...], entry: Ma
 def _clipped(value: object) -> str:
     shown = ascii(value)
     return shown if len(shown) <= 80 else shown[:77] + "..."
-
-
-def _shown(name: str, value: object) -> str:
-    if name in _SECRET_FIELDS:
-        text = value.get_secret_value() if isinstance(value, SecretStr) else value
-        return "set" if text else "not set"
-    if isinstance(value, Mapping):
-        return ",".join(f"{label}={category}" for label, category in sorted(value.items()))
-    if isinstance(value, (frozenset, tuple)):
-        return ",".join(sorted(map(str, value)))
-    return "" if value is None else str(value)

@@ -1,0 +1,267 @@
+"""Settings: typed when right, and when wrong one line that names setting, problem and a right example."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from app.settings import (
+    GROUPS,
+    CommonSettings,
+    load_web_settings,
+    load_worker_settings,
+    provider_keys,
+    variable,
+)
+from app.settings_page import settings_page
+from domain.errors import ConfigurationError
+from domain.model import Category
+
+SECRET = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().startswith("FIXWRIGHT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("FIXWRIGHT_WEBHOOK_SECRET", SECRET)
+
+
+def problem(monkeypatch: pytest.MonkeyPatch, name: str, value: str, *, worker: bool = False) -> str:
+    """Load with one setting changed, and return the text of the refusal."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError) as caught:
+        load_worker_settings() if worker else load_web_settings()
+    return str(caught.value)
+
+
+def test_the_defaults_are_safe() -> None:
+    settings = load_web_settings()
+    assert (settings.host, settings.port) == ("127.0.0.1", 8400)
+    assert settings.data_dir == Path("data").absolute()
+    assert settings.repositories == frozenset()
+    assert settings.labels == {"bug": Category.BUG, "docs": Category.DOCS, "chore": Category.CHORE}
+    assert settings.console_token.get_secret_value() == ""
+    assert settings.max_body_bytes == 2**20
+    assert settings.webhook_secrets == (SECRET.encode(),)
+    assert not settings.serving({}).serves("local", "acme/shop")
+
+
+def test_the_worker_needs_no_webhook_secret_and_the_web_process_no_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("FIXWRIGHT_WEBHOOK_SECRET")
+    worker = load_worker_settings()
+    assert worker.caps.max_cost_per_task_usd == Decimal("1.00")
+    assert worker.caps.max_daily_cost_usd == Decimal("5.00")
+    assert (worker.caps.max_iterations, worker.caps.max_minutes, worker.caps.max_attempts) == (40, 30, 2)
+    assert worker.own_price is None
+    assert "model" not in type(load_web_settings_with(monkeypatch)).model_fields
+
+
+def load_web_settings_with(monkeypatch: pytest.MonkeyPatch, **values: str) -> CommonSettings:
+    monkeypatch.setenv("FIXWRIGHT_WEBHOOK_SECRET", SECRET)
+    for name, value in values.items():
+        monkeypatch.setenv(f"FIXWRIGHT_{name}", value)
+    return load_web_settings()
+
+
+def test_a_missing_secret_is_one_line_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FIXWRIGHT_WEBHOOK_SECRET")
+    with pytest.raises(ConfigurationError) as caught:
+        load_web_settings()
+    assert str(caught.value) == (
+        "FIXWRIGHT_WEBHOOK_SECRET: is not set; for example FIXWRIGHT_WEBHOOK_SECRET=$(openssl rand -hex 32)"
+    )
+
+
+@pytest.mark.parametrize("value", ["", " ", "\t", ",", "short", f"{SECRET},short", "é" * 32, f"{SECRET}\x00"])
+def test_an_empty_short_or_odd_secret_is_refused_and_never_shown(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    if "\x00" in value:
+        pytest.skip("the environment cannot hold it")
+    text = problem(monkeypatch, "FIXWRIGHT_WEBHOOK_SECRET", value)
+    assert text.startswith("FIXWRIGHT_WEBHOOK_SECRET: ")
+    assert len(text.splitlines()) == 1
+    assert "short" not in text
+    assert SECRET not in text
+
+
+def test_several_secrets_for_a_rotation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_WEBHOOK_SECRET", f"{SECRET}, {SECRET[::-1]}  {'z' * 40}")
+    assert len(load_web_settings().webhook_secrets) == 3
+
+
+def test_a_short_console_token_is_refused_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "hunter2" not in problem(monkeypatch, "FIXWRIGHT_CONSOLE_TOKEN", "hunter2")
+
+
+@pytest.mark.parametrize("setting", ["MAX_COST_PER_TASK_USD", "MAX_DAILY_COST_USD"])
+@pytest.mark.parametrize(
+    "value", ["-1", "-0.01", "nan", "inf", "-inf", "1e309", "", " ", "0.5 USD", "$1", "1,5"]
+)
+def test_money_is_a_plain_amount(monkeypatch: pytest.MonkeyPatch, setting: str, value: str) -> None:
+    text = problem(monkeypatch, f"FIXWRIGHT_{setting}", value, worker=True)
+    assert text.startswith(f"FIXWRIGHT_{setting}: ")
+    assert f"for example FIXWRIGHT_{setting}=" in text
+    assert len(text.splitlines()) == 1
+
+
+def test_zero_dollars_mean_that_nothing_may_be_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_MAX_COST_PER_TASK_USD", "0")
+    monkeypatch.setenv("FIXWRIGHT_MAX_ITERATIONS", "0")
+    caps = load_worker_settings().caps
+    assert (caps.max_cost_per_task_usd, caps.max_iterations) == (Decimal(0), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "99999"),
+        ("PORT", "eighty\nfour"),
+        ("PORT", ""),
+        ("HOST", " "),
+        ("DATA_DIR", ""),
+        ("LABELS", "feature"),
+        ("LABELS", ","),
+        ("REPOSITORIES", "acme/shop"),
+        ("REPOSITORIES", "local:shop"),
+        ("REPOSITORIES", "local:acme/shop;github:acme/web"),
+        ("LOG_FORMAT", "xml"),
+        ("MAX_BODY_BYTES", "0"),
+    ],
+)
+def test_other_wrong_values(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    text = problem(monkeypatch, f"FIXWRIGHT_{name}", value)
+    assert text.startswith(f"FIXWRIGHT_{name}: ")
+    assert f"; for example FIXWRIGHT_{name}=" in text
+    assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SANDBOX_BACKEND", "process"),
+        ("SANDBOX_UID", "0"),
+        ("SANDBOX_TOOLS", "/absent"),
+        ("SANDBOX_TOOLS", "relative"),
+        ("API_BASE", "localhost:11434"),
+        ("API_BASE", "http://user:password@host/v1"),
+        ("MODEL_FREE", "perhaps"),
+        ("WORKER_NAME", "a/b"),
+        ("MAX_ATTEMPTS", "0"),
+        ("MODEL_PRICE_INPUT", "nan"),
+    ],
+)
+def test_other_wrong_values_of_the_worker(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    text = problem(monkeypatch, f"FIXWRIGHT_{name}", value, worker=True)
+    assert text.startswith(f"FIXWRIGHT_{name}: ")
+    assert "password" not in text
+
+
+def test_every_problem_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_PORT", "x")
+    monkeypatch.setenv("FIXWRIGHT_PROT", "8400")
+    text = problem(monkeypatch, "FIXWRIGHT_HOST", "")
+    assert [line.partition(":")[0] for line in text.splitlines()] == [
+        "FIXWRIGHT_PROT",
+        "FIXWRIGHT_HOST",
+        "FIXWRIGHT_PORT",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("FIXWRIGHT_MAX_COST_PER_TASK", "FIXWRIGHT_MAX_COST_PER_TASK_USD"),
+        ("FIXWRIGHT_port", "FIXWRIGHT_PORT"),
+        ("fixwright_model", "FIXWRIGHT_MODEL"),
+        ("FIXWRIGHT_WEBHOOKSECRET", "FIXWRIGHT_WEBHOOK_SECRET"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_known(
+    monkeypatch: pytest.MonkeyPatch, name: str, nearest: str
+) -> None:
+    text = problem(monkeypatch, name, "a-value-that-may-be-secret")
+    assert text.startswith(f"{name}: there is no such setting")
+    assert f"{nearest}=" in text
+    assert "may-be-secret" not in text.splitlines()[0]
+
+
+def test_the_other_process_settings_are_no_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_MODEL", "openai/some-model")
+    load_web_settings()
+    assert load_worker_settings().model == "openai/some-model"
+
+
+def test_repositories_and_labels_as_people_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_web_settings_with(
+        monkeypatch, REPOSITORIES="Local:Acme/Shop,\n github:acme/Web", LABELS="Bug, Needs Docs = docs"
+    )
+    serving = settings.serving({})
+    assert serving.serves("local", "acme/SHOP")
+    assert serving.serves("github", "acme/web")
+    assert not serving.serves("github", "acme/shop")
+    assert settings.labels == {"bug": Category.BUG, "needs docs": Category.DOCS}
+
+
+def test_prices_come_in_pairs_and_not_beside_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = problem(monkeypatch, "FIXWRIGHT_MODEL_PRICE_INPUT", "3", worker=True)
+    assert "FIXWRIGHT_MODEL_PRICE_OUTPUT=15.00" in text
+    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICE_OUTPUT", "15")
+    price = load_worker_settings().own_price
+    assert price is not None
+    assert (price.input, price.output, price.free) == (Decimal("0.000003"), Decimal("0.000015"), False)
+    assert "FIXWRIGHT_MODEL_FREE" in problem(monkeypatch, "FIXWRIGHT_MODEL_FREE", "true", worker=True)
+
+
+def test_a_price_of_zero_is_free_only_when_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICE_INPUT", "0")
+    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICE_OUTPUT", "0")
+    zero = load_worker_settings().own_price
+    assert zero is not None
+    assert not zero.free
+    monkeypatch.delenv("FIXWRIGHT_MODEL_PRICE_INPUT")
+    monkeypatch.delenv("FIXWRIGHT_MODEL_PRICE_OUTPUT")
+    monkeypatch.setenv("FIXWRIGHT_MODEL_FREE", "true")
+    free = load_worker_settings().own_price
+    assert free is not None
+    assert free.free
+
+
+def test_what_is_in_force_can_be_shown_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_API_KEY", "sk-very-secret")
+    shown = {**load_web_settings().effective(), **load_worker_settings().effective()}
+    assert shown["FIXWRIGHT_WEBHOOK_SECRET"] == "set"
+    assert shown["FIXWRIGHT_CONSOLE_TOKEN"] == "not set"
+    assert shown["FIXWRIGHT_API_KEY"] == "set"
+    assert not {SECRET, "sk-very-secret"} & set(shown.values())
+    assert "sk-very-secret" in load_worker_settings().secrets()
+    assert SECRET in load_web_settings().secrets()
+
+
+def test_no_dotenv_file_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("FIXWRIGHT_PORT=1\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_web_settings().port == 8400
+
+
+def test_providers_keys_keep_their_names() -> None:
+    environ = {"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "", "PATH": "/bin", "MY_API_KEY": "x"}
+    assert provider_keys(environ) == {"OPENAI_API_KEY": "a"}
+
+
+def test_the_reference_names_every_setting_with_a_description_and_an_example() -> None:
+    page = settings_page()
+    for group in GROUPS:
+        for name, field in group.model_fields.items():
+            assert f"| `{variable(name)}` |" in page
+            assert field.description
+            assert field.examples
+    assert "`OPENAI_API_KEY`" in page
+    assert all(line.count("|") == 5 for line in page.splitlines() if line.startswith("| `"))
