@@ -89,7 +89,7 @@ class World:
     def remote_refs(self) -> dict[str, str]:
         """Return every ref of the remote."""
         lines = person("for-each-ref", "--format=%(refname) %(objectname)", at=self.remote).splitlines()
-        return dict((line.split()[0], line.split()[1]) for line in lines)
+        return dict(line.split(" ", 1) for line in lines)
 
 
 @contextmanager

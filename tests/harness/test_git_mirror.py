@@ -321,6 +321,17 @@ def test_locks_left_by_a_killed_git_do_not_stop_the_next_one(world: World) -> No
     assert world.mirror.default_head("main") == second and world.mirror.ref("w") == sha
 
 
+def test_tidying_packs_and_keeps_what_is_referred_to_or_young(world: World, tmp_path: Path) -> None:
+    sha, base = world.fetched({"a.txt": "one\n"})
+    loose = world.mirror.snapshot(_written(tmp_path / "made", {"new": "work"}), base).tree
+    kept = world.mirror.commit(base, [sha], "wip", when=WHEN)
+    world.mirror.set_ref("wip", kept)
+    world.mirror.tidy()
+    assert world.mirror.ref("wip") == kept and world.mirror.default_head("main") == sha
+    assert "new" in world.mirror.list_files(loose)
+    assert len(list((world.mirror.path / "objects" / "pack").glob("*.pack"))) == 1
+
+
 def test_a_mirror_whose_making_was_cut_short_is_made_anew(world: World) -> None:
     (world.mirror.path / "HEAD").unlink()
     again = Mirror(world.mirror.path, world.git)

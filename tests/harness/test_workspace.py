@@ -141,6 +141,8 @@ def test_fresh_is_a_checkout_of_its_own_each_time_without_a_repository(world: Wo
     assert not one.exists() and two.exists()
     with pytest.raises(ValueError, match="not below"):
         world.places.remove(world.mirror.path)
+    with pytest.raises(ValueError, match="not below"):
+        world.places.remove(one.parent / ".." / "mirrors" / world.mirror.path.name)
     with pytest.raises(GitError):
         world.places.open(9, 9).fresh(tree)
 
