@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ _PREFIX = "fixwright-"
 _PERIOD_US = 100_000
 _PROCESSOR_SHARE = 0.8
 _OWN_PROCESSES = 8
+_EMPTYING_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +89,17 @@ class Group:
                         os.kill(int(pid), signal.SIGKILL)
 
     def close(self) -> None:
-        """Remove the group; it must be empty."""
+        """Remove the group, waiting a moment for what was killed in it to be gone."""
         for directory in set(self.directories.values()):
-            with suppress(FileNotFoundError):
+            deadline = time.monotonic() + _EMPTYING_SECONDS
+            while directory.exists():
                 try:
                     directory.rmdir()
                 except OSError as error:
-                    _log.warning("cgroup_left_behind", directory=str(directory), error=str(error))
+                    if time.monotonic() > deadline:
+                        _log.warning("cgroup_left_behind", directory=str(directory), error=str(error))
+                        break
+                    time.sleep(0.005)
 
 
 def find_delegation(

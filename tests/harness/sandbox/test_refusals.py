@@ -24,7 +24,7 @@ POLITE_SHIM = """#!/bin/bash
 while [ "$1" != -- ]; do shift; done; shift; cd /
 "$@" <&0 &
 for fd in /proc/$$/fd/*; do
-  [ -p "$fd" ] && [ "${fd##*/}" -gt 2 ] && printf '{"child-pid": %d, }' $! > "$fd"
+  [ -p "$fd" ] && [ "${fd##*/}" -gt 2 ] && printf '{"child-pid": %d, }' $! >&"${fd##*/}"
 done
 wait $!
 """

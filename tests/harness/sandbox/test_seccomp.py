@@ -14,7 +14,8 @@ ALLOW, KILL = 0x7FFF0000, 0x80000000
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 NUMBERS = {
     "x86_64": {"socket": 41, "socketpair": 53, "clone": 56, "clone3": 435, "ioctl": 16, "read": 0,
-               "execve": 59, "bpf": 321, "ptrace": 101, "mount": 165, "unshare": 272, "setns": 308, "io_uring_setup": 425},
+               "execve": 59, "bpf": 321, "ptrace": 101, "mount": 165, "unshare": 272, "setns": 308,
+               "io_uring_setup": 425},
     "aarch64": {"socket": 198, "socketpair": 199, "clone": 220, "clone3": 435, "ioctl": 29, "read": 63,
                 "execve": 221, "bpf": 280, "ptrace": 117, "mount": 40, "unshare": 97, "setns": 268,
                 "io_uring_setup": 425},
