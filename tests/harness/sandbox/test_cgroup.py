@@ -62,6 +62,8 @@ def lay_out(tmp_path: Path, *, kind: str, controllers: str) -> tuple[Path, Path]
     mounts.write_text(f"proc /proc proc rw 0 0\nnone {tmp_path}/groups {kind} {options} 0 0\n")
     own.write_text("0::/service\n" if kind == "cgroup2" else f"4:{controllers}:/service\n")
     (tmp_path / "groups/service").mkdir(parents=True)
+    for group in ("groups", "groups/service"):
+        (tmp_path / group / "cgroup.procs").touch()
     return mounts, own
 
 
@@ -82,6 +84,13 @@ def test_a_delegated_group_is_preferred_to_our_own(tmp_path: Path) -> None:
     assert found is not None and found.parents["memory"] == tmp_path / "groups/fixwright"
 
 
+def test_a_group_that_nothing_can_be_moved_into_is_not_used(tmp_path: Path) -> None:
+    mounts, own = lay_out(tmp_path, kind="cgroup2", controllers="")
+    (tmp_path / "groups/service/cgroup.subtree_control").write_text("cpu io memory pids\n")
+    (tmp_path / "groups/service/cgroup.procs").unlink()
+    assert find_delegation(mounts, own) is None
+
+
 def test_version_1_is_used_with_what_it_has(tmp_path: Path) -> None:
     mounts, own = lay_out(tmp_path, kind="cgroup", controllers="memory")
     found = find_delegation(mounts, own)
@@ -99,4 +108,7 @@ def test_groups_of_dead_workers_are_cleared_away(tmp_path: Path) -> None:
     for name in ("fixwright-4999999-ab", f"fixwright-{os.getpid()}-cd", "other"):
         (service / name).mkdir()
     find_delegation(mounts, own)
-    assert sorted(path.name for path in service.iterdir()) == [f"fixwright-{os.getpid()}-cd", "other"]
+    assert sorted(path.name for path in service.iterdir() if path.is_dir()) == [
+        f"fixwright-{os.getpid()}-cd",
+        "other",
+    ]

@@ -45,6 +45,17 @@ def test_a_link_left_in_the_way_of_a_tool_is_removed(room: Path, policy, uid: in
         assert session.run("hello; ls /work", 10).output == "hello\n"
 
 
+@pytest.mark.parametrize("shut", ["chmod 000 /work", "chmod 000 /tmp", "chmod 000 /tmp/fixwright-room-*"])
+def test_an_agent_that_shuts_its_own_directories_can_go_on(
+    room: Path, policy, uid: int | None, shut: str
+) -> None:
+    make_program(room / "kit/bin/hello", "hello")
+    sandbox = BubblewrapSandbox(uid=uid, nice=False, tools=[room / "kit"])
+    with closing(sandbox.open(policy())) as session:
+        session.run(shut, 10)
+        assert session.run("hello", 10).output == "hello\n"
+
+
 def test_a_virtual_environment_brings_its_interpreter_along(tmp_path: Path) -> None:
     base, environment = tmp_path / "base", tmp_path / "venv"
     (base / "lib/python3.11").mkdir(parents=True)
@@ -105,12 +116,13 @@ def test_only_the_needed_part_of_etc_is_shown(tmp_path: Path) -> None:
 def test_a_file_of_the_repository_in_the_way_is_reported(tmp_path: Path) -> None:
     (tmp_path / "main").write_text("tracked")
     with pytest.raises(SandboxError, match="main is in the way"):
-        MountPoints([(tmp_path, PurePosixPath("main/tools"))])
+        MountPoints([tmp_path], [(tmp_path, PurePosixPath("main/tools"))])
 
 
 def test_mount_points_are_removed_if_they_are_ours_and_empty(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    points = MountPoints([(tmp_path, PurePosixPath(path)) for path in ("there/ours", "new/a/b", "new/used")])
+    paths = ("there/ours", "new/a/b", "new/used")
+    points = MountPoints([tmp_path], [(tmp_path, PurePosixPath(path)) for path in paths])
     for path in ("there/ours", "new/a/b", "new/used"):
         (tmp_path / path).mkdir(parents=True)
     (tmp_path / "new/used/file").touch()
@@ -124,7 +136,7 @@ def test_a_link_deep_in_the_way_is_unlinked_and_not_followed(tmp_path: Path) -> 
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "a").mkdir(parents=True)
     outside.mkdir()
-    points = MountPoints([(root, PurePosixPath("a/b/c"))])
+    points = MountPoints([root], [(root, PurePosixPath("a/b/c"))])
     (root / "a/b").symlink_to(outside)
     points.clear_the_way()
     assert not os.path.lexists(root / "a/b") and outside.is_dir()
