@@ -129,6 +129,12 @@ def test_the_reader_sees_what_inert_takes_away(text: str, kind: str) -> None:
 @example("\\![x](u)")
 @example("!\\[x](u)")
 @example("a\n-\n")
+@example("1. ---")
+@example("1. - - -")
+@example("- 1. - -")
+@example("* x\n  1. -")
+@example("- 1. ***")
+@example("> - 1) a\n>      ===")
 def test_inert_text_renders_as_prose(text: str) -> None:
     assert not kinds(inert(text)) & LOUD
 
@@ -141,6 +147,7 @@ def test_inert_text_does_not_reach_beyond_itself(text: str) -> None:
 
 
 @given(markdown)
+@example("1. - - -")
 def test_a_quotation_renders_as_one_quotation(text: str) -> None:
     assert outermost(f"{quoted(text)}\n\n# Ours") == ["blockquote_open", "heading_open"]
     assert not kinds(quoted(text)) & (LOUD - {"fence"})
