@@ -38,10 +38,9 @@ def root(
 @cli.command()
 def serve() -> None:
     """Run the web process: the webhook door and the console."""
-    from app.serve import serve as run
-    from app.settings import load_web_settings
+    from app.serve import main
 
-    run(load_web_settings())
+    main()
 
 
 @cli.command()
