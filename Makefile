@@ -5,7 +5,7 @@ TOOLS := .tools
 BIN := $(VENV)/bin
 SCENARIO ?= fix
 
-.PHONY: demo test check setup memory bench-door bench-sandbox docs clean
+.PHONY: demo test check setup memory crash bench-door bench-sandbox docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -47,3 +47,7 @@ $(TOOLS)/.ready: $(VENV)/.ready .ci/tools
 
 clean:
 	rm -rf $(VENV) $(TOOLS) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Kills a process at random instants of the main job and checks what is left.  make crash RUNS=20
+crash: setup
+	@$(BIN)/python -m app.demo.kills --runs "$(or $(RUNS),4)"

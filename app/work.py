@@ -9,7 +9,6 @@ import sys
 from types import FrameType
 
 import structlog
-from harness.localize import BaselineLocalizer
 
 from app.clock import SystemClock
 from app.forges import open_forges
@@ -22,6 +21,7 @@ from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
 from harness.git import GitRunner
+from harness.localize import BaselineLocalizer
 from harness.prices import PriceList
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.toolbox import TOOLBOX

@@ -455,6 +455,12 @@ class Observer(Protocol):
 class Agent(Protocol):
     """Does the work in the sandbox; has no credential of any kind and decides nothing."""
 
+    def prestart(self) -> None:
+        """Begin to get ready, without waiting, so that it overlaps with preparing the worktree."""
+
+    def close(self) -> None:
+        """Let go of what `prestart` began and `run` did not use."""
+
     def run(self, brief: Brief, session: SandboxSession, meter: Meter, observer: Observer) -> AgentReport:
         """Work until a report is handed in or a limit is reached.
 

@@ -54,7 +54,11 @@ _BLOCK_START = re.compile(
     _CONTAINERS + r"(?=#|\[[ \txX]\]|\[!|\[[^\]\n]*+\]:|/[A-Za-z][\w-]*+(?:[ \t]|$))", re.MULTILINE
 )
 _FENCE_START = re.compile(_CONTAINERS + r"(?=`{3}|~{3})", re.MULTILINE)
-_RULE = re.compile(r"^([ \t>]*+)(?=[-=*_|:+][-=*_|:+ \t]*+$)", re.MULTILINE)
+_ONLY_LINES = r"[-=*_|:+][-=*_|:+ \t]*+$"
+_RULE = re.compile(
+    rf"^((?:[ \t>]|\d{{1,9}}[.)](?=[ \t])|(?!{_ONLY_LINES})(?:[-*+][ \t]++)++)*+)(?={_ONLY_LINES})",
+    re.MULTILINE,
+)
 _BACKTICKS = re.compile(r"`{3,}")
 
 

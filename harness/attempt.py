@@ -140,6 +140,8 @@ class AttemptRun:
     def run(self) -> AttemptResult:
         """Work the order through; every deliberate failure becomes an outcome, with its reason."""
         try:
+            if self.journal.past_claim() is None:
+                self.bench.agent.prestart()
             self._line()
         except _Ended as end:
             return self._result(end.outcome, end.reason, end.detail)
@@ -155,6 +157,8 @@ class AttemptRun:
             return self._result(Outcome.DECLINED, Reason.CONFIG, str(error))
         except PolicyRefusal as error:
             return self._result(Outcome.REFUSED, Reason.PROTECTED_PATH, str(error))
+        finally:
+            self.bench.agent.close()
         return self._result(Outcome.VERIFIED, None, "")
 
     def _line(self) -> None:

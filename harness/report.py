@@ -64,7 +64,7 @@ def pull_body(facts: PullFacts) -> str:
         _section("Reported by the agent, not run here", _claimed(claim)) if claim else "",
         _section("Findings", findings_list(verdict.findings)) if verdict.findings else "",
         _section("Where it looked", _suspects(facts.suspects)) if facts.suspects else "",
-        _section("Left out of the commit", _code_list(facts.left_out)) if facts.left_out else "",
+        _left_out(facts.left_out),
         _section("Cost", _cost(facts)),
         f"---\n{_NOTICE}",
     ]
@@ -83,13 +83,14 @@ def findings_list(findings: Sequence[Finding]) -> str:
 
 def run_table(runs: Sequence[TestRun]) -> str:
     """Return test runs as a Markdown table; only what the harness itself ran may be given here."""
-    rows = ["| run | command | result | counts | seconds | tree |", "|---|---|---|---|---|---|"]
+    rows = ["| run | result | tests | seconds | tree |", "|---|---|---|---|---|"]
     rows += [
-        f"| {run.name} | {_code(one_line(run.command, 120))} | {_result(run)} | {_counts(run)} "
-        f"| {run.seconds:.1f} | {_code(run.tree[:12])} |"
+        f"| {run.name} | {_result(run)} | {_counts(run)} | {run.seconds:.1f} | {_code(run.tree[:12])} |"
         for run in runs
     ]
-    return "\n".join(rows)
+    commands = "\n".join(f"{run.name}: {plain(run.command)}" for run in runs)
+    exact = f"<details><summary>Exact commands</summary>\n\n{fence(clip(commands, 6000))}\n\n</details>"
+    return "\n".join(rows) + f"\n\n{exact}"
 
 
 def _tested(verdict: Verdict) -> str:
@@ -123,6 +124,13 @@ def _suspects(suspects: Sequence[Suspect]) -> str:
         f"{inert(one_line(suspect.symbol, 80))}".rstrip()
         for suspect in suspects[:5]
     )
+
+
+def _left_out(paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
+    return "Left out of the commit: " + ", ".join(_code(path) for path in paths[:8]) + more + "."
 
 
 def _cost(facts: PullFacts) -> str:

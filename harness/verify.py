@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 
@@ -93,9 +94,13 @@ class Verifier:
         checkouts: Checkouts,
         *,
         policy: Callable[[SandboxPolicy], SandboxPolicy] | None = None,
+        discard: Callable[[Path], None] | None = None,
     ) -> None:
-        """Take the sandbox, the mirror that holds the trees, and the maker of fresh checkouts."""
-        self._bench = TestBench(sandbox, checkouts, policy=policy)
+        """Take the sandbox, the mirror that holds the trees, and the maker of fresh checkouts.
+
+        `policy` may adjust each session's limits; `discard` removes a checkout.
+        """
+        self._bench = TestBench(sandbox, checkouts, policy=policy, discard=discard)
         self._trees = trees
 
     def baseline(self, base_commit: str, config: RepoConfig) -> Baseline:

@@ -57,8 +57,6 @@ _DELIVERY_COLUMNS = """
 """
 _SIGNAL_COLUMNS = "delivery, task_id, kind, event"
 
-_CHUNKS = (64, 16, 4, 1)
-
 Value = str | int | bytes | None
 
 
@@ -269,17 +267,6 @@ def _next_ids(connection: sqlite3.Connection) -> tuple[int, int, int]:
 def _insert(
     connection: sqlite3.Connection, table: str, columns: str, rows: Sequence[tuple[Value, ...]]
 ) -> None:
-    """Insert rows with few statements, each of one of four sizes, so that they stay prepared.
-
-    `executemany` would give up the interpreter, and wait to get it back, at every single row.
-    """
-    done = 0
-    for size in _CHUNKS:
-        while len(rows) - done >= size:
-            chunk = rows[done : done + size]
-            one = f"({', '.join('?' * len(chunk[0]))})"
-            connection.execute(
-                f"INSERT INTO {table} ({columns}) VALUES {', '.join([one] * size)}",
-                [value for row in chunk for value in row],
-            )
-            done += size
+    if rows:
+        places = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", rows)

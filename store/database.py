@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import threading
@@ -22,7 +23,7 @@ WAL_LIMIT = 32 * 2**20
 
 _OLDEST_SQLITE = (3, 37, 0)
 _POLL_MILLISECONDS = 10
-# Measured with 19 KB deliveries: a quarter faster, and a third smaller on disk, than with pages of 4096 bytes.
+# Measured with batches of 19 KB deliveries: faster than pages of 4096 bytes, and smaller on disk.
 _PAGE_SIZE = 8192
 _CACHE_KIBIBYTES = 8192
 _CHECKPOINT_PAGES = 2000
@@ -66,9 +67,11 @@ class Database:
         try:
             if isinstance(path, Path):
                 _prepare_file(path)
-            self._writer = self._connect()
-            if isinstance(path, Path):
-                use_write_ahead_log(self._writer, path, patience_seconds)
+                with _opening_alone(path):
+                    self._writer = self._connect()
+                    use_write_ahead_log(self._writer, path, patience_seconds)
+            else:
+                self._writer = self._connect()
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(f"database {path}: cannot be opened: {error}") from error
 
@@ -219,6 +222,22 @@ class Database:
             if cause is None:
                 raise
             raise StoreUnavailable(f"database {self.path}: {cause} ({error})") from error
+
+
+@contextmanager
+def _opening_alone(path: Path) -> Iterator[None]:
+    """Let one process at a time open the file.
+
+    While a new file is switched to WAL it is locked exclusively, and no busy time-out covers another
+    process' first look at it. The lock file is beside the database and is never removed.
+    """
+    beside = path.with_name(path.name + ".opening")
+    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, path: Path, patience_seconds: float) -> None:

@@ -62,7 +62,7 @@ def dollars(count: int) -> Money:
 
 def storable(text: str) -> str:
     """Return text that can be written as UTF-8; half surrogate pairs, legal in JSON, become "?"."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def task_from(row: sqlite3.Row) -> Task:

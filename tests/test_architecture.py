@@ -23,6 +23,9 @@ EXCEPTIONS = {
     "domain/ports.py: file of": "the whole contract with the world in one place, as the design wants it",
     "domain/ports.py: TaskQueue.move has": "each keyword is a column that changes with the move",
     "domain/ports.py: TaskQueue.intend has": "each keyword is a column of the intent",
+    "store/publications.py: PublicationRecords.intend has": "implements TaskQueue.intend",
+    "app/demo/scripted_model.py: file of": "a little over: an endpoint and the scripts that it plays",
+    "harness/attempt.py: file of": "a little over: the straight line of one attempt, read top to bottom",
 }
 """Beginnings of complaints that are allowed, and why. One of the ports that is not needed fails a test."""
 
@@ -33,15 +36,15 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "minisweagent": ("harness/agent",),
     "sqlite3": ("store/", "providers/local"),
     "aiosqlite": (),
-    "subprocess": ("harness/git", "harness/sandbox", "harness/agent/process.py", "app/demo", "evals/"),
-    "multiprocessing": ("harness/agent/process.py",),
+    "subprocess": ("harness/git", "harness/sandbox", "harness/agent/child_process.py", "app/demo", "evals/"),
+    "multiprocessing": ("providers/conformance/",),
     "pty": (),
     "github": ("providers/github",),
     "gitlab": ("providers/gitlab",),
     "pygitea": ("providers/gitea",),
     "honcho": ("app/",),
-    "fastapi": ("app/",),
-    "uvicorn": ("app/",),
+    "fastapi": ("app/", "evals/"),
+    "uvicorn": ("app/", "evals/"),
     "typer": ("app/", "evals/"),
     "rich": ("app/", "evals/"),
     "structlog": ("app/", "evals/", "harness/", "providers/", "store/", "worker/"),
@@ -183,8 +186,8 @@ def first_lines(path: str, tree: ast.Module) -> Iterator[str]:
         yield f"{path}: no docstring"
         return
     line = docstring.split("\n", 1)[0]
-    if not line.rstrip().endswith((".", ":")):
-        yield f"{path}: the docstring's first line ends with neither a period nor a colon"
+    if not line.rstrip().endswith((".", ":", "?")):
+        yield f"{path}: the docstring's first line is not a sentence"
     if len(line) > LONGEST_FIRST_LINE:
         yield f"{path}: the docstring's first line has {len(line)} characters"
 
@@ -258,14 +261,18 @@ def _is_main_guard(node: ast.stmt) -> bool:
 def _adapters(path: str, tree: ast.Module) -> Iterator[str]:
     """Yield the class names that stand for adapters here: imported from a room of adapters, or made in one.
 
-    A dataclass, an enum or an exception is a value and may be made at import.
+    A dataclass, an enum or anything else without an `__init__` of its own is a value, fit to be a constant.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ADAPTER_PACKAGES:
-            yield from (alias.asname or alias.name for alias in node.names if alias.name[:1].isupper())
-        if isinstance(node, ast.ClassDef) and path.startswith(ADAPTER_PACKAGES) and not node.decorator_list:
-            methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
-            yield from {node.name} if "__init__" in methods else ()
+            classes = {alias.asname or alias.name for alias in node.names if alias.name[:1].isupper()}
+            yield from classes - VALUES
+        if isinstance(node, ast.ClassDef) and path.startswith(ADAPTER_PACKAGES) and not _is_value(node):
+            yield node.name
+
+
+def _is_value(node: ast.ClassDef) -> bool:
+    return not any(isinstance(item, ast.FunctionDef) and item.name == "__init__" for item in node.body)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -301,6 +308,14 @@ def _sources() -> dict[str, str]:
 
 
 SOURCES = _sources()
+TREES = {path: ast.parse(source) for path, source in SOURCES.items()}
+VALUES = {
+    node.name
+    for tree in TREES.values()
+    for node in ast.walk(tree)
+    if isinstance(node, ast.ClassDef) and _is_value(node)
+}
+"""Names of our classes that may be made at import."""
 
 
 # -- the house --------------------------------------------------------------------------------------
@@ -308,7 +323,7 @@ SOURCES = _sources()
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_house_keeps_its_rules(check: Check) -> None:
-    complaints = [said for path, source in SOURCES.items() for said in check(path, ast.parse(source))]
+    complaints = [said for path, tree in TREES.items() for said in check(path, tree)]
     assert [said for said in complaints if not said.startswith(tuple(EXCEPTIONS))] == []
 
 
@@ -321,8 +336,7 @@ def test_no_file_is_too_long() -> None:
 
 
 def test_the_exceptions_of_the_ports_are_still_needed() -> None:
-    tree = ast.parse(SOURCES["domain/ports.py"])
-    said = [*sizes("domain/ports.py", tree)]
+    said = [*sizes("domain/ports.py", TREES["domain/ports.py"])]
     if SOURCES["domain/ports.py"].count("\n") > LONGEST_FILE:
         said.append("domain/ports.py: file of ...")
     needed = {known for known in EXCEPTIONS for one in said if one.startswith(known)}
@@ -371,8 +385,8 @@ BAD: list[tuple[Check, str, str, str]] = [
     (
         work_at_import,
         "app/work.py",
-        "from store.tasks import Tasks\nTASKS = Tasks('x')",
-        "calls Tasks at import",
+        "from store.x import Unknown\nX = Unknown('x')",
+        "calls Unknown at import",
     ),
     (
         work_at_import,
@@ -387,8 +401,8 @@ BAD: list[tuple[Check, str, str, str]] = [
     (purity, "domain/text.py", "from store.tasks import Tasks", "imports store.tasks.Tasks"),
     (purity, "domain/text.py", "datetime.now()", "calls now"),
     (first_lines, "app/x.py", "x = 1", "no docstring"),
-    (first_lines, "app/x.py", '"""Does a thing"""', "neither a period nor a colon"),
-    (first_lines, "app/x.py", '"""Wraps\nover two lines."""', "neither a period nor a colon"),
+    (first_lines, "app/x.py", '"""Does a thing"""', "is not a sentence"),
+    (first_lines, "app/x.py", '"""Wraps\nover two lines."""', "is not a sentence"),
     (first_lines, "app/x.py", f'"""{"x" * 110}."""', "has 111 characters"),
     (sizes, "app/x.py", "def f():\n" + "    x = 1\n" * 60, "f has 61 lines"),
     (
@@ -413,6 +427,7 @@ GOOD: list[tuple[Check, str, str]] = [
     (work_at_import, "store/database.py", "def f():\n    return sqlite3.connect('x')"),
     (work_at_import, "store/database.py", "if __name__ == '__main__':\n    run()"),
     (work_at_import, "harness/limits.py", "@dataclass\nclass Limits:\n    n: int = 1\nDEFAULT = Limits()"),
+    (work_at_import, "worker/x.py", "from harness.git.runner import Limits\nLONG = Limits(seconds=3)"),
     (work_at_import, "app/cli.py", "import typer\napp = typer.Typer()\nlog = structlog.get_logger(__name__)"),
     (work_at_import, "harness/x.py", "LATER = lambda: open('x')"),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from domain.budget import next_utc_day
+from domain.budget import next_utc_day, show_money
 from domain.model import Money, Outcome, Reason
 from domain.text import clip, inert
 from harness import report
@@ -82,6 +82,16 @@ def ending(reason: Reason, detail: str, cost: Money) -> str:
     """Return the comment for a task that a person has to look at. `detail` is ready Markdown."""
     headline, next_step = ENDINGS[reason]
     return report.ended_comment(headline, detail, next_step, cost)
+
+
+def stopped(reason: Reason, cost: Money) -> str:
+    """Return the status of a task that waits for a person; what happened stands in a comment of its own."""
+    return f"**Stopped: {reason.replace('_', ' ')}.** {show_money(cost)} spent. The last comment says more."
+
+
+def in_review(pull_number: int, url: str, cost: Money) -> str:
+    """Return the status of a task whose draft is up."""
+    return f"**In review:** draft pull request [#{pull_number}]({url}). {show_money(cost)} spent."
 
 
 def waiting(result: AttemptResult, now: datetime) -> str:

@@ -94,7 +94,6 @@ class Loop:
         moved = self.shop.queue.move(current, Trigger.BLOCKED, reason=Reason.INTERNAL_ERROR)
         voice = self._voice(moved)
         text = announce.ending_without_cost(Reason.INTERNAL_ERROR)
-        voice.status(moved, text)
         voice.say(moved, "ended", text)
 
     def _voice(self, task: Task) -> Voice:

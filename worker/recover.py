@@ -35,7 +35,6 @@ def recover_orphan(queue: TaskQueue, task: Task, voice: Voice, now: datetime) ->
     log.warning("orphaned task recovered", task=task.id, state=task.state, recoveries=task.recoveries)
     if plan.reason is not None:
         text = announce.ending_without_cost(plan.reason)
-        voice.status(task, text)
         voice.say(task, "ended", text)
     else:
         voice.status(task, announce.RECOVERED)

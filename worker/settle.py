@@ -64,7 +64,7 @@ class Settler:
         if verdict is not None and publication.pull_number is not None:
             cost = self.ledger.spent_on_task(task.id)
             text = report.review_comment(publication.pull_number, publication.url, verdict, cost)
-            self.voice.status(task, text)
+            self.voice.status(task, announce.in_review(publication.pull_number, publication.url, cost))
             self.voice.say(task, "review", text)
         return task
 
@@ -161,10 +161,9 @@ class Settler:
             self.voice.status(task, announce.waiting(result, self.clock.now()))
 
     def _say_ending(self, task: Task, reason: Reason, detail: str) -> None:
-        text = self._say_status(task, reason, detail)
-        self.voice.say(task, "ended", text)
+        cost = self.ledger.spent_on_task(task.id)
+        self.voice.status(task, announce.stopped(reason, cost))
+        self.voice.say(task, "ended", announce.ending(reason, detail, cost))
 
-    def _say_status(self, task: Task, reason: Reason, detail: str) -> str:
-        text = announce.ending(reason, detail, self.ledger.spent_on_task(task.id))
-        self.voice.status(task, text)
-        return text
+    def _say_status(self, task: Task, reason: Reason, detail: str) -> None:
+        self.voice.status(task, announce.ending(reason, detail, self.ledger.spent_on_task(task.id)))

@@ -15,7 +15,7 @@ from domain.errors import ConfigurationError
 CASES = Path(__file__).parent / "cases"
 
 Files = Mapping[str, tuple[bytes, int]]
-"""Path in the repository to (content, mode 0o644 or 0o755)."""
+"""Path in the repository to (content, git mode 0o100644 or 0o100755)."""
 
 
 class ScriptedTurn(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -137,10 +138,11 @@ class Narrator:
 
 
 def commands_of(record: dict[str, object]) -> list[str]:
-    """Return the shell commands of a step's record."""
+    """Return the shell commands that the model gave in a step's record."""
     found = []
-    results = record.get("results")
-    for entry in results if isinstance(results, list) else []:
-        if isinstance(entry, dict) and isinstance(entry.get("command"), str):
-            found.append(entry["command"])
+    messages = record.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        for call in message.get("tool_calls") or []:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                found.append(str(json.loads(call["function"]["arguments"])["command"]))
     return found

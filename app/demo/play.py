@@ -120,7 +120,7 @@ def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario) -> list[str]
         narrator.show_markdown(f"— {comment.author.login}:\n\n{comment.body}\n")
     narrator.title("Timeline")
     narrator.show_timeline(stage.queue, stage.ledger, task.id)
-    problems = _problems(stage, scenario, task, pulls)
+    problems = problems_of(stage, scenario, task, pulls)
     for problem in problems:
         narrator.say(f"✗ {problem}", "bold red")
     if problems:
@@ -140,7 +140,7 @@ def _success(scenario: Scenario, task: Task, stage: Stage) -> str:
     return f"a verified draft pull request exists, {spent} spent"
 
 
-def _problems(stage: Stage, scenario: Scenario, task: Task, pulls: list[Pull]) -> list[str]:
+def problems_of(stage: Stage, scenario: Scenario, task: Task, pulls: list[Pull]) -> list[str]:
     """Return what is wrong with how it ended; each check looks at the forge or the store."""
     problems = _money_problems(stage, task)
     if scenario.blocked_by is not None:

@@ -19,7 +19,7 @@ def files_of(case: Case, cache: Path) -> Files:
     """Return the files of a case's repository; archives are kept in `cache`. Raises ConfigurationError."""
     found = dict(_shipped(case)) if case.files else dict(_archived(_archive(case, cache)))
     if case.config:
-        found[".fixwright.yml"] = (case.config.encode(), 0o644)
+        found[".fixwright.yml"] = (case.config.encode(), 0o100644)
     return found
 
 
@@ -27,7 +27,10 @@ def _shipped(case: Case) -> Iterator[tuple[str, tuple[bytes, int]]]:
     root = case.directory / case.files
     for path in sorted(root.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
-            yield path.relative_to(root).as_posix(), (path.read_bytes(), path.stat().st_mode & 0o755 | 0o644)
+            yield (
+                path.relative_to(root).as_posix(),
+                (path.read_bytes(), 0o100755 if path.stat().st_mode & 0o100 else 0o100644),
+            )
 
 
 def _archive(case: Case, cache: Path) -> Path:
@@ -71,4 +74,4 @@ def _archived(archive: Path) -> Iterator[tuple[str, tuple[bytes, int]]]:
 def _member(name: str, mode: int, content: bytes) -> Iterator[tuple[str, tuple[bytes, int]]]:
     parts = PurePosixPath(name).parts[1:]
     if parts and not name.endswith("/") and ".." not in parts and ".git" not in parts:
-        yield "/".join(parts), (content, 0o755 if mode & 0o100 else 0o644)
+        yield "/".join(parts), (content, 0o100755 if mode & 0o100 else 0o100644)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from domain.claim import Restatement
 from domain.ports import Brief
 from domain.text import clip, one_line, plain, visible
+from harness.agent.excerpt import clip_issue
 from harness.prompts import prompt
 
 LONGEST_ISSUE = 12_000
 """Characters of the issue's text that reach the model."""
 
-LONGEST_TRACE = 3_600
 LONGEST_NOTES = 6_000
 LONGEST_SLICES = 80_000
-
-_TRACE = re.compile(
-    r"^[^\n]*(?:Traceback \(most recent call last\)|Exception in thread|panicked at|\bError:|\bException:)"
-    r"[^\n]*\n"
-    r"(?:[^\n]*\n){0,2}?(?:(?:[ \t]+[^\n]*|Caused by:[^\n]*|\w[\w.]*(?:Error|Exception)\b[^\n]*)(?:\n|\Z))+",
-    re.MULTILINE,
-)
 
 
 def system_text(nonce: str) -> str:
@@ -89,17 +79,3 @@ def _understood(restatement: Restatement) -> str:
 def _fenced(what: str, text: str, delimiter: str) -> str:
     """Put text between lines that it cannot forge: it was written before the delimiter was drawn."""
     return f"--- begin {what} {delimiter} ---\n{text.strip()}\n--- end {what} {delimiter} ---"
-
-
-def clip_issue(text: str, limit: int, clip_to: Callable[[str, int], str] = clip) -> str:
-    """Return at most `limit` characters: the head, the tail, and the last stack trace between them."""
-    if len(text) <= limit:
-        return text
-    head, tail = limit * 3 // 10, limit * 3 // 10
-    traces = [match for match in _TRACE.finditer(text) if match.start() >= head]
-    traces = [match for match in traces if match.end() <= len(text) - tail]
-    if not traces:
-        return clip_to(text, limit)
-    trace = clip_to(traces[-1][0], min(LONGEST_TRACE, limit // 3))
-    cut = "\n[… left out …]\n"
-    return text[:head] + cut + trace + cut + text[-tail:]

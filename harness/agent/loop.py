@@ -29,6 +29,8 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
     money is refused by the worker's meter, steps by the meter and here, time by the worker.
     """
 
+    n_calls: int
+
     def __init__(
         self,
         model: PaidModel,
@@ -57,7 +59,7 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
     @property
     def step_number(self) -> int:
         """Return the number of the newest step, counted over the whole attempt."""
-        return self._first_step + int(self.n_calls)
+        return self._first_step + self.n_calls
 
     def work(self, opening: Sequence[Message], *, recorded: int) -> Message:
         """Go on from `opening`, whose first `recorded` messages are on record; return the exit's extra."""

@@ -88,7 +88,7 @@ class Provider:
         request: Message = {
             **settings.options,
             "model": settings.name,
-            "messages": _cache_marked(messages) if self.wants_cache_marks else list(messages),
+            "messages": cache_marked(messages) if self.wants_cache_marks else list(messages),
             "tools": list(tools),
             "max_tokens": max_tokens,
             "timeout": settings.call_seconds,
@@ -194,15 +194,17 @@ def _billed(usage: Message | None) -> str | None:
     return str(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
 
 
-def _cache_marked(messages: Sequence[Message]) -> list[Message]:
+def cache_marked(messages: Sequence[Message]) -> list[Message]:
     """Mark the end of the fixed part and of the conversation as places up to which to cache."""
     marked = [dict(message) for message in messages]
+    mark = {"type": "ephemeral"}
     for place in sorted({min(1, len(marked) - 1), len(marked) - 1}):
         content = marked[place].get("content")
-        if isinstance(content, str) and content:
-            marked[place]["content"] = [
-                {"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}
-            ]
+        if marked[place]["role"] == "tool":
+            # The mark belongs to the tool's result as a whole; on the text within, the provider rejects it.
+            marked[place]["cache_control"] = mark
+        elif isinstance(content, str) and content:
+            marked[place]["content"] = [{"type": "text", "text": content, "cache_control": mark}]
     return marked
 
 

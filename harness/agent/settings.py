@@ -13,7 +13,7 @@ class ModelSettings:
     `name` is litellm's, with the provider in front. `keys` are keys under their usual names (such as
     OPENAI_API_KEY), of which the provider's own is taken when `api_key` is empty. `options` go to every call
     as they are, such as `temperature` or `reasoning_effort`. `call_seconds` bounds one call whatever the
-    socket does; `patience_seconds` is how long all tries of one call, with the waiting between them, may take.
+    socket does; `patience_seconds` bounds all tries of one call with the waiting between them.
     """
 
     name: str

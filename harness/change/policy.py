@@ -149,7 +149,9 @@ def _name(change: FileChange) -> Iterator[Finding]:
 
 def _content(change: FileChange) -> Iterator[Finding]:
     if change.filter and change.old_sha != change.new_sha:
-        why = f"`filter={change.filter}` (Git LFS or its like) is not run here: the stored form would be wrong"
+        why = (
+            f"`filter={change.filter}` (Git LFS or its like) is not run here: the stored form would be wrong"
+        )
         yield _critical(FILTER_RULE, change, "filtered file changed", why)
     if change.status == "D":
         return

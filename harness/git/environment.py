@@ -23,6 +23,7 @@ VERBS = frozenset(
         "ls-tree",
         "merge-base",
         "pack-objects",
+        "prune",
         "push",
         "read-tree",
         "repack",

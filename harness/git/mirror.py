@@ -184,6 +184,13 @@ class Mirror:
             raise done.failure()
         return done.output.decode().strip()
 
+    def tidy(self) -> None:
+        """Pack what fetches and snapshots left loose; what nothing refers to for two weeks goes."""
+        with self._locked():
+            limits = Limits(seconds=1800)
+            self.runner.run(self.place, "repack", "-A", "-d", "-l", "-q", limits=limits)
+            self.runner.run(self.place, "prune", "--expire=2.weeks.ago", limits=limits)
+
     # -- trees --------------------------------------------------------------------------------------
 
     def tree_of(self, commit: str) -> str:
@@ -277,7 +284,11 @@ class Mirror:
         """Make the repository beside its place and move it there: a crash leaves no half of one."""
         self.path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix="new-", dir=self.path.parent))
+        beside = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
+            fcntl.flock(beside, fcntl.LOCK_EX)
+            if (self.path / "HEAD").exists():
+                return  # another of us was faster
             made.chmod(0o700)
             self.runner.run(Place(git_dir=made), "init", "--bare", "--quiet", "--template=", "--", str(made))
             (made / "info").mkdir(exist_ok=True)
@@ -285,6 +296,7 @@ class Mirror:
             shutil.rmtree(self.path, ignore_errors=True)
             made.rename(self.path)
         finally:
+            os.close(beside)
             shutil.rmtree(made, ignore_errors=True)
 
     @contextmanager

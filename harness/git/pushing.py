@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LOCAL_RECEIVE = "--receive-pack=git -c safe.directory=* receive-pack"
 _MOVED = re.compile(r"stale info|fetch first|non-fast-forward|but expected|reference already exists")
-_CLASH = re.compile(
+_LOCKED = re.compile(
     r"cannot lock ref|unable to create|directory file conflict|failed to (?:lock|update)", re.I
 )
 _WORKFLOWS = re.compile(r"refusing to allow .* workflow", re.IGNORECASE)
@@ -44,10 +44,12 @@ def push(mirror: Mirror, access: CloneAccess, *, sha: str, branch: str, expected
         access=access,
     )
     if done.code != 0:
-        _explain(mirror, access, done, sha=sha, branch=branch)
+        _explain(mirror, access, done, sha=sha, branch=branch, expected=lease)
 
 
-def _explain(mirror: Mirror, access: CloneAccess, done: Completed, *, sha: str, branch: str) -> None:
+def _explain(
+    mirror: Mirror, access: CloneAccess, done: Completed, *, sha: str, branch: str, expected: str
+) -> None:
     """Raise what a failed push means, or return if the remote has our commit in spite of it."""
     status = "\n".join(
         line for line in done.output.decode("utf-8", "replace").splitlines() if line.startswith("!")
@@ -63,7 +65,7 @@ def _explain(mirror: Mirror, access: CloneAccess, done: Completed, *, sha: str, 
             f"branch {branch} cannot be made: the remote has a branch {clash}, and one name would be a "
             f"directory of the other. Delete or rename {clash}."
         )
-    if _MOVED.search(status) or (_CLASH.search(status) and "pre-receive" not in status):
+    if _MOVED.search(status) or (_LOCKED.search(status) and heads.get(branch, "") != expected):
         raise BranchMoved(
             f"branch {branch} is at {heads.get(branch) or 'nothing'}, not where it was recorded"
         )

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+MAX_BYTES = 64 * 2**20
+"""The largest file that a change may hold on either side."""
+
 
 class ChangedPath(Protocol):
     """A path that differs between two trees. Status is A, M, D or T; modes are git's six digits."""
@@ -36,8 +39,8 @@ class Trees(Protocol):
     def changes(self, base_tree: str, tree: str) -> Sequence[ChangedPath]:
         """Return the paths that differ, sorted. Raises GitError."""
 
-    def read_file(self, tree: str, path: str) -> bytes | None:
-        """Return a file's content, or None. Raises GitError."""
+    def read_file(self, tree: str, path: str, limit: int = ..., /) -> bytes | None:
+        """Return a regular file's content, or None. Raises GitError, also beyond `limit` bytes."""
 
     def overlay(self, base_tree: str, from_tree: str, paths: Sequence[str]) -> str:
         """Return `base_tree` with `paths` as in `from_tree`; removes those absent there. Raises GitError."""
@@ -45,7 +48,7 @@ class Trees(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """One path of a change. `old` is None for a new file, `new` for a deleted one."""
+    """One path of a change. `old` is None for a new file, `new` for a deleted one; a symlink is empty."""
 
     path: str
     old: bytes | None
@@ -104,8 +107,8 @@ def read_change(trees: Trees, base_commit: str, tree: str) -> Change:
     base_tree = trees.tree_of(base_commit)
     deltas = {}
     for changed in trees.changes(base_tree, tree):
-        old = trees.read_file(base_tree, changed.path) if changed.status != "A" else None
-        new = trees.read_file(tree, changed.path) if changed.status != "D" else None
+        old = trees.read_file(base_tree, changed.path, MAX_BYTES) if changed.status != "A" else None
+        new = trees.read_file(tree, changed.path, MAX_BYTES) if changed.status != "D" else None
         if changed.status != "D" and new is None:
             new = b""
         if changed.status != "A" and old is None:

@@ -37,7 +37,7 @@ def prepare(change: Change, category: Category, issue_text: str) -> Context:
     python = {
         path: pair(delta.old, delta.new)
         for path, delta in sorted(change.deltas.items())
-        if path.endswith((".py", ".pyi", ".pyw")) and delta.is_regular and not _is_large(delta)
+        if path.endswith((".py", ".pyi", ".pyw")) and not _is_large(delta)
     }
     return Context(change=change, category=category, issue_text=issue_text, python=python)
 

@@ -96,7 +96,8 @@ class BubblewrapSandbox:
         require_reachable(policy.writable, identity, purpose="worktree", writable=True)
         make_scratch(policy.scratch, identity)
         roots = ((policy.writable, WORK), (policy.scratch, TEMPORARY))
-        points = MountPoints((host, point) for host, guest in roots for point in below(mounts, guest))
+        inside = [(host, point) for host, guest in roots for point in below(mounts, guest)]
+        points = MountPoints([host for host, _ in roots], inside)
         path = [*search_path(self._helpers, self._tools), *SYSTEM_PATH]
         delegation = self._delegation()
         setting = Setting(

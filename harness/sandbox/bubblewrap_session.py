@@ -64,23 +64,24 @@ class BubblewrapSession(CommandSession):
             )
 
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
+        """Give bubblewrap leave, take hold of its init, and only then give the command leave."""
         launched.let_pass()
-        if ending := _wait_for(watch, launched.info):
+        descriptors = [launched.output] if launched.info is None else [launched.info, launched.output]
+        if ending := _wait_for(watch, *descriptors):
             return ending
         launched.learn_init()
-        said = bytearray()
+        said = b""
         while SHELL_READY not in said:
             if ending := _wait_for(watch, launched.output):
                 return ending
-            try:
-                chunk = os.read(launched.output, _SETUP_OUTPUT_BYTES)
-            except BlockingIOError:  # it ended; an orphan still holds the pipe
-                chunk = b""
+            chunk = _read_now(launched.output)
             said += chunk
             if not chunk or len(said) > _SETUP_OUTPUT_BYTES:
-                reason = bytes(said).decode("utf-8", "replace").strip() or "it ended without a word"
+                reason = said.decode("utf-8", "replace").strip() or "it ended without a word"
                 raise SandboxError(f"bubblewrap could not set up the sandbox: {reason}")
-        capture.feed(bytes(said).partition(SHELL_READY)[2])
+        if launched.init_pid is None:
+            raise SandboxError(f"{self._setting.bwrap} did not announce its process: it is not bubblewrap")
+        capture.feed(said.partition(SHELL_READY)[2])
         launched.let_pass()
         return None
 
@@ -95,9 +96,17 @@ def _passed(ours: ExitStack, content: bytes, name: str) -> int:
     return descriptor
 
 
-def _wait_for(watch: Watch, descriptor: int | None) -> Ending | None:
+def _wait_for(watch: Watch, *descriptors: int) -> Ending | None:
     """Wait until something can be read; return an ending if a stop or the deadline came first."""
-    ready = watch.wait(descriptor)
-    if descriptor in ready or watch.ended in ready:
+    ready = watch.wait(*descriptors)
+    if ready & {*descriptors, watch.ended}:
         return None
     return Ending.STOPPED if watch.stop.fileno() in ready else Ending.TIMEOUT
+
+
+def _read_now(output: int) -> bytes:
+    """Read what is there; nothing if whoever could write has ended, though an orphan may hold the pipe."""
+    try:
+        return os.read(output, _SETUP_OUTPUT_BYTES)
+    except BlockingIOError:
+        return b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ _PREFIX = "fixwright-"
 _PERIOD_US = 100_000
 _PROCESSOR_SHARE = 0.8
 _OWN_PROCESSES = 8
+_EMPTYING_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +89,17 @@ class Group:
                         os.kill(int(pid), signal.SIGKILL)
 
     def close(self) -> None:
-        """Remove the group; it must be empty."""
+        """Remove the group, waiting a moment for what was killed in it to be gone."""
         for directory in set(self.directories.values()):
-            with suppress(FileNotFoundError):
+            deadline = time.monotonic() + _EMPTYING_SECONDS
+            while directory.exists():
                 try:
                     directory.rmdir()
                 except OSError as error:
-                    _log.warning("cgroup_left_behind", directory=str(directory), error=str(error))
+                    if time.monotonic() > deadline:
+                        _log.warning("cgroup_left_behind", directory=str(directory), error=str(error))
+                        break
+                    time.sleep(0.005)
 
 
 def find_delegation(
@@ -103,9 +109,10 @@ def find_delegation(
     mounted = [line.split(" ")[1:4] for line in mounts.read_text().splitlines()]
     belongs = dict(_memberships(own.read_text()))
     delegation = _version_2(mounted, belongs) or _version_1(mounted, belongs)
-    if delegation is not None:
-        for parent in set(delegation.parents.values()):
-            _remove_leftovers(parent)
+    if delegation is None:
+        return None
+    for parent in set(delegation.parents.values()):
+        _remove_leftovers(parent)
     return delegation
 
 
@@ -122,7 +129,9 @@ def _version_2(mounted: list[list[str]], belongs: Mapping[str, str]) -> Delegati
     for point, kind, _ in mounted:
         own = Path(point) / belongs.get("", "/").lstrip("/")
         for parent in (Path(point) / "fixwright", own):
-            if kind == "cgroup2" and _writable(parent) and _enabled(parent):
+            # Moving a process takes a right on the lowest group above where it was and where it goes.
+            common = Path(os.path.commonpath([own, parent]))
+            if kind == "cgroup2" and _writable(parent) and _admits(common) and _enabled(parent):
                 return Delegation(2, dict.fromkeys(_CONTROLLERS, parent))
     return None
 
@@ -143,7 +152,7 @@ def _version_1(mounted: list[list[str]], belongs: Mapping[str, str]) -> Delegati
     for point, kind, options in mounted:
         for controller in set(options.split(",")) & set(_CONTROLLERS):
             parent = Path(point) / belongs.get(controller, "/").lstrip("/")
-            if kind == "cgroup" and _writable(parent):
+            if kind == "cgroup" and _writable(parent) and _admits(parent):
                 parents[controller] = parent
     ordered = {controller: parents[controller] for controller in _CONTROLLERS if controller in parents}
     return Delegation(1, ordered) if "memory" in ordered else None
@@ -151,6 +160,10 @@ def _version_1(mounted: list[list[str]], belongs: Mapping[str, str]) -> Delegati
 
 def _writable(directory: Path) -> bool:
     return directory.is_dir() and os.access(directory, os.W_OK)
+
+
+def _admits(directory: Path) -> bool:
+    return os.access(directory / "cgroup.procs", os.W_OK)
 
 
 def _settings(version: int, policy: SandboxPolicy) -> list[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from domain.errors import SandboxError
@@ -16,6 +17,7 @@ from harness.sandbox.family import deleted_file_bytes
 _BYTES_PER_FILE = 4096
 """So many files are allowed as would fill the byte limit with one block each."""
 _UNCONDITIONAL_SECONDS = 10.0
+_REMOVAL_SECONDS = 300.0
 
 
 class TreeTooDeep(Exception):
@@ -116,10 +118,11 @@ def remove_tree(directory: Path) -> None:
     tools = {name: shutil.which(name, path="/usr/bin:/bin") for name in ("chmod", "rm")}
     for arguments in (("chmod", "-R", "u+rwX"), ("rm", "-rf", "--one-file-system")):
         name, *options = arguments
-        subprocess.run(
-            [tools[name] or name, *options, "--", os.fspath(directory)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={}, cwd="/", check=False, timeout=300,
-        )  # fmt: skip
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [tools[name] or name, *options, "--", os.fspath(directory)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env={}, cwd="/", check=False, timeout=_REMOVAL_SECONDS,
+            )  # fmt: skip
     if directory.exists():
         raise SandboxError(f"{directory} could not be removed; look at its owner and permissions")

@@ -48,7 +48,7 @@ def exceeds_memory(pid: int, limit: int) -> bool:
 
 
 def deleted_file_bytes(pid: int, devices: frozenset[int]) -> int:
-    """Return the bytes of files on `devices` that a process tree holds open and that have no name any more."""
+    """Return the bytes of files on `devices` that a process tree holds open and that have no name."""
     sizes: dict[tuple[int, int], int] = {}
     for member in descendants(pid):
         with suppress(OSError):

@@ -54,6 +54,8 @@ class Launched:
         """Read the pid of the sandbox's init, which bubblewrap has announced, and take hold of it."""
         if self._init is not None or self.info is None:
             return
+        if not _readable(self.info, 0):
+            return
         announced = b""
         while (found := _CHILD_PID.search(announced)) is None:
             part = os.read(self.info, 4096)

@@ -1,4 +1,4 @@
-"""Keeps the way to mount points clear that lie inside directories the agent can write.
+"""Keeps the directories that the agent can write fit for mounting, and mount points inside them clear.
 
 The operator's tools are shown at their own path, which may happen to lie under /tmp or /work. Bubblewrap then
 makes the mount point inside the agent's directory, so a link that the agent left there must not lead it away.
@@ -15,9 +15,10 @@ from domain.errors import SandboxError
 
 
 class MountPoints:
-    """Mount points as pairs of a writable host directory and a path relative to it."""
+    """The writable host directories, and mount points in them: a directory and a path in it."""
 
-    def __init__(self, points: Iterable[tuple[Path, PurePosixPath]]) -> None:
+    def __init__(self, roots: Iterable[Path], points: Iterable[tuple[Path, PurePosixPath]]) -> None:
+        self._roots = tuple(roots)
         self._points = tuple(points)
         self._new: list[Path] = []
         """Directories that were not there before us, deepest first."""
@@ -30,10 +31,21 @@ class MountPoints:
             self._new += [step for step in reversed(steps) if not step.exists()]
 
     def clear_the_way(self) -> None:
-        """Remove links and files that stand where a mount point must be. No command may be running."""
-        for root, relative in self._points:
-            if (obstacle := _obstacle(_steps(root, relative))) is not None:
-                obstacle.unlink()
+        """Remove links and files that stand where a mount point must be, and open what the agent has shut.
+
+        No command may be running. Raises SandboxError.
+        """
+        try:
+            for root in self._roots:
+                _open_up(root)
+            for root, relative in self._points:
+                steps = _steps(root, relative)
+                if (obstacle := _obstacle(steps)) is not None:
+                    obstacle.unlink()
+                for step in steps:
+                    _open_up(step)
+        except OSError as error:
+            raise SandboxError(f"the way to a mount point cannot be cleared: {error}") from error
 
     def remove(self) -> None:
         """Remove the mount points that came into being with us, unless the agent has put something there."""
@@ -57,3 +69,13 @@ def _obstacle(steps: list[Path]) -> Path | None:
         if not stat.S_ISDIR(mode):
             return step
     return None
+
+
+def _open_up(directory: Path) -> None:
+    """Give the owner of a directory back what its mode denies: the agent may have shut its own worktree."""
+    try:
+        mode = directory.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+        directory.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)

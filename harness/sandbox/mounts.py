@@ -80,9 +80,7 @@ def _check_tool(tool: Path) -> None:
     taken = any(guest.is_relative_to(made) for made in _MADE_BY_US) or guest in (WORK, TEMPORARY)
     hides = any(made.is_relative_to(guest) for made in (*_MADE_BY_US, WORK, TEMPORARY))
     if not tool.is_absolute() or ".." in tool.parts or (taken and not tool.is_relative_to("/usr")) or hides:
-        raise SandboxError(
-            f"tool directory {tool} cannot be mounted at its own path; put the tools elsewhere"
-        )
+        raise SandboxError(f"tool directory {tool} cannot be mounted at its own path; put it elsewhere")
     if not tool.is_dir():
         raise SandboxError(f"tool directory {tool} does not exist; correct the setting that names it")
 

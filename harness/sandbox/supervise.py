@@ -71,7 +71,7 @@ class Watch:
         next_tick = time.monotonic() + _TICK_SECONDS
         open_pipe = True
         while True:
-            ready = self.wait(self.output if open_pipe else None, wake_at=next_tick)
+            ready = self.wait(*[self.output] * open_pipe, wake_at=next_tick)
             if self.output in ready:
                 open_pipe = _read_into(capture, self.output)
             if capture.seen > output_limit:
@@ -89,12 +89,11 @@ class Watch:
                         return ending
                 next_tick = time.monotonic() + _TICK_SECONDS
 
-    def wait(self, descriptor: int | None, *, wake_at: float | None = None) -> set[int]:
+    def wait(self, *descriptors: int, wake_at: float | None = None) -> set[int]:
         """Wait for a descriptor, the process's end, the stop signal, the deadline or an earlier moment."""
         poller = select.poll()
-        for watched in (descriptor, self.ended, self.stop.fileno()):
-            if watched is not None:
-                poller.register(watched, select.POLLIN)
+        for watched in (*descriptors, self.ended, self.stop.fileno()):
+            poller.register(watched, select.POLLIN)
         moment = self.deadline if wake_at is None else min(self.deadline, wake_at)
         milliseconds = max(0.0, moment - time.monotonic()) * 1000
         return {ready for ready, _ in poller.poll(min(milliseconds + 0.999, 1e9))}

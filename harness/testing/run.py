@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import tempfile
@@ -70,49 +71,44 @@ class TestBench:
         checkouts: Checkouts,
         *,
         policy: Callable[[SandboxPolicy], SandboxPolicy] | None = None,
+        discard: Callable[[Path], None] | None = None,
     ) -> None:
-        """Take a sandbox and a source of checkouts; `policy` may adjust the limits of each session."""
+        """Take a sandbox and a source of checkouts.
+
+        `policy` may adjust the limits of each session, `discard` removes a checkout or a scratch directory
+        that tests have had their way with.
+        """
         self._sandbox = sandbox
         self._checkouts = checkouts
         self._policy = policy or (lambda given: given)
+        self._discard = discard or remove_whatever_is_there
 
     @property
     def isolation(self) -> str:
         """Say in one line how runs are isolated."""
         return self._sandbox.isolation
 
-    def checkout(self, tree: str) -> Path:
-        """Return a fresh checkout of a tree; the caller discards it."""
-        return self._checkouts.fresh(tree)
-
-    def discard(self, checkout: Path) -> None:
-        """Remove a checkout, whatever the tests have made of it."""
-        remove = getattr(self._checkouts, "discard", None)
-        if remove is not None:
-            remove(checkout)
-        else:
-            shutil.rmtree(checkout, ignore_errors=True)
-
     def detect(self, tree: str, section: TestSection) -> TestPlan | None:
         """Find the test command of a tree. Raises GitError."""
-        checkout = self.checkout(tree)
+        checkout = self._checkouts.fresh(tree)
         try:
             return detect(checkout, section)
         finally:
-            self.discard(checkout)
+            self._discard(checkout)
 
     def run(self, request: RunRequest) -> Observed:
         """Run and read one plan. Raises SandboxError, GitError."""
         plan = request.plan
         if plan.doubt:
             return _not_run(request, RunStatus.NOT_EVIDENCE, plan.doubt)
-        checkout = self.checkout(request.tree)
-        scratch = Path(tempfile.mkdtemp(prefix="fixwright-scratch-"))
+        checkout = self._checkouts.fresh(request.tree)
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=checkout.parent))
         try:
             return self._run_in(request, checkout, scratch)
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-            self.discard(checkout)
+            for directory in (scratch, checkout):
+                if directory.exists():
+                    self._discard(directory)
 
     def _run_in(self, request: RunRequest, checkout: Path, scratch: Path) -> Observed:
         plan = request.plan
@@ -134,6 +130,16 @@ class TestBench:
         finally:
             session.close()
         return _observed(request, result, reading, output)
+
+
+def remove_whatever_is_there(directory: Path) -> None:
+    """Remove a directory even where tests have made parts of it unreadable. Raises OSError."""
+    for parent, names, _ in os.walk(directory):
+        for name in names:
+            inner = Path(parent, name)
+            if not inner.is_symlink():
+                inner.chmod(0o700)
+    shutil.rmtree(directory)
 
 
 def _executed(plan: TestPlan, targets: Sequence[str]) -> str:

@@ -85,7 +85,7 @@ class Workspaces:
 
     def remove(self, path: Path) -> None:
         """Remove a directory below the work directory, whatever state it is in. Raises OSError."""
-        if self._work not in path.absolute().parents:
+        if self._work not in path.absolute().parents or ".." in path.parts:
             raise ValueError(f"{path} is not below {self._work}")
         remove_tree(path)
 

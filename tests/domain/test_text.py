@@ -18,7 +18,7 @@ LIVE_MENTION = re.compile(r"(?:^|[^A-Za-z0-9])@[A-Za-z0-9_]")
 LIVE_REFERENCE = re.compile(r"#\d|![\d\[]|\bGH-\d", re.IGNORECASE)
 CLOSING_WORD = r"(?:clos|fix|resolv|implement|reopen)(?:e|ed|es|s|ing)?"
 LIVE_CLOSING = re.compile(
-    rf"\b{CLOSING_WORD}[^A-Za-z0-9]+(?:issues? )?(?:(?<=#)\d|https?:|[\w.-]+/[\w.-]+#\d|[A-Z]+-\d)",
+    rf"\b{CLOSING_WORD}[^A-Za-z0-9]+(?:issues? )?(?:(?<=#)\d|https?:|[\w.-]+/[\w.-]+#\d|[A-Z]{2, 20}-\d)",
     re.IGNORECASE,
 )
 BEGINS_A_BLOCK = re.compile(
@@ -550,6 +550,8 @@ HOSTILE = [
     "> ",
     "1. ",
     "- - ",
+    "1. - ",
+    "- 1. > ",
     "| ",
     "`",
     "~",

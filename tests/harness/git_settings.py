@@ -19,8 +19,8 @@ def _script(path: str) -> str:
 
 
 _HOOKS = (
-    "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout",
-    "post-index-change", "reference-transaction", "pre-auto-gc", "post-rewrite", "fsmonitor-watchman", "post-merge",
+    "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout", "post-index-change", "pre-auto-gc",
+    "reference-transaction", "post-rewrite", "fsmonitor-watchman", "post-merge", "pre-receive", "update",
 )  # fmt: skip
 
 CONFIGURED = {
@@ -43,7 +43,9 @@ CONFIGURED = {
     + _config("[core]", "sparseCheckout = true", "sparseCheckoutCone = false"),
     "core.autocrlf": _config("[core]", "autocrlf = true", "eol = crlf"),
     "core.fileMode": _config("[core]", "fileMode = false", "symlinks = false", "ignoreCase = true"),
-    "core.repositoryFormatVersion": _config("[core]", "repositoryFormatVersion = 99", "[extensions]", "unknown = 1"),
+    "core.repositoryFormatVersion": _config(
+        "[core]", "repositoryFormatVersion = 99", "[extensions]", "unknown = 1"
+    ),
     "extensions.worktreeConfig": _config("[extensions]", "worktreeConfig = true")
     + 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/config.worktree\n',
     "filter.clean": _attribute("*.py filter=x", '[filter "x"]', "clean = MARK; cat"),
@@ -54,29 +56,47 @@ CONFIGURED = {
     "diff.command": _attribute("*.py diff=x", '[diff "x"]', "command = MARK"),
     "diff.textconv": _attribute("*.py diff=x", '[diff "x"]', "textconv = MARK; cat"),
     "merge.driver": _attribute("*.py merge=x", '[merge "x"]', "driver = MARK"),
-    "gpg.program": _config("[gpg]", "program = MARK", "[commit]", "gpgSign = true", "[push]", "gpgSign = if-asked"),
+    "gpg.program": _config(
+        "[gpg]", "program = MARK", "[commit]", "gpgSign = true", "[push]", "gpgSign = if-asked"
+    ),
     "gpg.ssh.defaultKeyCommand": _config(
         "[gpg]", "format = ssh", '[gpg "ssh"]', "defaultKeyCommand = MARK", "[commit]", "gpgSign = true"
     ),
     "credential.helper": _config("[credential]", "helper = !MARK"),
-    "include.path": 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/more\n' + _config("[include]", "path = more"),
+    "include.path": 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/more\n'
+    + _config("[include]", "path = more"),
     "includeIf": 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/more\n'
     + _config('[includeIf "gitdir:**"]', "path = more"),
-    "alias": _config("[alias]", *(f"{verb} = !MARK" for verb in ("st", "add", "write-tree", "push", "diff-tree"))),
+    "alias": _config(
+        "[alias]", *(f"{verb} = !MARK" for verb in ("st", "add", "write-tree", "push", "diff-tree"))
+    ),
     "url.insteadOf": _config('[url "ext::MARK % "]', "insteadOf = file://", "pushInsteadOf = file://"),
     "protocol.ext": _config("[protocol]", "allow = always", '[remote "origin"]', "url = ext::MARK"),
     "remote.uploadpack": _config('[remote "origin"]', "uploadpack = MARK", "receivepack = MARK"),
     "uploadpack.packObjectsHook": _config("[uploadpack]", "packObjectsHook = MARK"),
-    "remote.mirror": _config('[remote "origin"]', "mirror = true", "push = +refs/*:refs/*", "[push]", "followTags = true"),
-    "submodule.update": "printf '[submodule \"s\"]\\n path = s\\n url = x\\n update = !%s\\n' \"$MARK\" > .gitmodules\n"
-    + _config('[submodule "s"]', "update = !MARK", "url = ext::MARK", "active = true", "[submodule]", "recurse = true"),
+    "remote.mirror": _config(
+        '[remote "origin"]', "mirror = true", "push = +refs/*:refs/*", "[push]", "followTags = true"
+    ),
+    "submodule.update": 'printf \'[submodule "s"]\\n path = s\\n update = !%s\\n\' "$MARK" > .gitmodules\n'
+    + _config(
+        '[submodule "s"]',
+        "update = !MARK",
+        "url = ext::MARK",
+        "active = true",
+        "[submodule]",
+        "recurse = true",
+    ),
     "gc.auto": _config("[gc]", "auto = 1", "recentObjectsHook = MARK", "[maintenance]", "auto = true"),
     "interactive.diffFilter": _config("[interactive]", "diffFilter = MARK"),
     "sequence.editor": _config("[sequence]", "editor = MARK"),
-    "trailer.command": _config('[trailer "x"]', "command = MARK", "ifmissing = add", "[trailer]", "ifexists = add"),
+    "trailer.command": _config(
+        '[trailer "x"]', "command = MARK", "ifmissing = add", "[trailer]", "ifexists = add"
+    ),
     "commit.template": _config("[commit]", "template = /etc/passwd", "cleanup = strip"),
     "core.hooksPath": _script("tracked-hooks/pre-commit") + _config("[core]", "hooksPath = tracked-hooks"),
-    **{f"hook {name}": _script(f".git/hooks/{name}") for name in _HOOKS},
+    "hook pre-commit": _script(".git/hooks/pre-commit"),
+    "hook pre-push": _script(".git/hooks/pre-push"),
+    "every other hook": "".join(_script(f".git/hooks/{name}") for name in _HOOKS),
 }
 """Things in the configuration and the hooks of the agent's repository."""
 
@@ -95,7 +115,8 @@ STATE = {
     "index skip-worktree": "git update-index --skip-worktree a.py b.py\n",
     "index garbage": "head -c 4096 /dev/urandom > .git/index\n",
     "split index": "git update-index --split-index\n",
-    "moved refs": "git checkout -q --orphan gone; git update-ref refs/heads/main $(echo x | git commit-tree HEAD^{tree}"
+    "moved refs": "git checkout -q --orphan gone\n"
+    "git update-ref refs/heads/main $(echo x | git commit-tree HEAD^{tree}"
     " 2>/dev/null || git rev-parse refs/heads/main)\n",
     "HEAD to nowhere": "echo 'ref: refs/heads/../../../../x' > .git/HEAD\n",
     ".git gone": "rm -rf .git\n",
@@ -109,7 +130,7 @@ STATE = {
     "attributes working-tree-encoding": "echo '* working-tree-encoding=UTF-16' > .gitattributes\n",
     "attributes ident": "echo '* ident' > .gitattributes\n",
     "attributes eol": "echo '* text eol=crlf' > .gitattributes\n",
-    "attributes export and macros": "echo '[attr]text filter=x' > .gitattributes; echo '* binary' >> .gitattributes\n",
+    "attributes macros": "echo '[attr]text filter=x' > .gitattributes; echo '* binary' >> .gitattributes\n",
     "ignore everything": "echo '*' > .gitignore; echo '!.gitignore' >> .gitignore\n",
     "ignore file a link": "rm -f .gitignore; ln -s a.py .gitignore\n",
     "attributes file a link": "rm -f .gitattributes; ln -s a.py .gitattributes\n",

@@ -21,7 +21,11 @@ ENVIRONMENT = {
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
-    **{f"GIT_{who}_{what}": "person@example.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{what}": "person@example.invalid"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
 }
 
 
@@ -85,7 +89,7 @@ class World:
     def remote_refs(self) -> dict[str, str]:
         """Return every ref of the remote."""
         lines = person("for-each-ref", "--format=%(refname) %(objectname)", at=self.remote).splitlines()
-        return {name: sha for name, sha in (line.split() for line in lines)}
+        return dict(line.split(" ", 1) for line in lines)
 
 
 @contextmanager
@@ -101,7 +105,7 @@ def reachable_directory() -> Iterator[Path]:
 
 @contextmanager
 def smart_http(root: Path, secret: str) -> Iterator[str]:
-    """Serve bare repositories under `root` over smart HTTP behind basic authentication; yields the address."""
+    """Serve bare repositories under `root` over smart HTTP behind a password; yields the address."""
     expected = "Basic " + base64.b64encode(f"x-access-token:{secret}".encode()).decode()
 
     class Handler(BaseHTTPRequestHandler):
@@ -130,7 +134,9 @@ def smart_http(root: Path, secret: str) -> Iterator[str]:
                 "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             }
             command = ["git", "-c", "safe.directory=*", "-c", "http.receivepack=true", "http-backend"]
-            answer = subprocess.run(command, input=body, env=environment, capture_output=True, check=True).stdout
+            answer = subprocess.run(
+                command, input=body, env=environment, capture_output=True, check=True
+            ).stdout
             head, _, content = answer.partition(b"\r\n\r\n")
             fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
             self.send_response(int(fields.pop("Status", "200").split()[0]))

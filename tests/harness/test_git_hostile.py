@@ -35,7 +35,9 @@ class Scene:
         Path(command).write_text(f"#!/bin/sh\nenv >> {self.mark}\n")
         Path(command).chmod(0o755)
         extra = {"MARK": command, "ELSEWHERE": str(self.world.root / "elsewhere")}
-        subprocess.run(["sh", "-c", script], cwd=self.tree, env={**ENVIRONMENT, **extra}, check=True, timeout=30)
+        subprocess.run(
+            ["sh", "-c", script], cwd=self.tree, env={**ENVIRONMENT, **extra}, check=True, timeout=30
+        )
         self.mark.unlink(missing_ok=True)
 
 
@@ -87,8 +89,9 @@ def _plain_harness(tree: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["core.fsmonitor", "filter.clean", "filter.process", "diff.external", "diff.command", "gpg.program", "include.path",
-     "includeIf", "core.attributesFile", "core.hooksPath", "hook pre-commit", "hook pre-push", "remote.uploadpack"],
+    ["core.fsmonitor", "filter.clean", "filter.process", "diff.external", "diff.command", "gpg.program",
+     "include.path", "includeIf", "core.attributesFile", "core.hooksPath", "hook pre-commit", "hook pre-push",
+     "remote.uploadpack"],
 )  # fmt: skip
 def test_the_traps_are_real_a_plain_harness_falls_into_them(scene: Scene, name: str) -> None:
     person("remote", "set-url", "origin", scene.world.access.url, at=scene.tree)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -16,9 +17,20 @@ from store.tasks import SqliteTaskQueue
 from tests.store.makers import CATEGORIES, SetClock
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file to copy: quicker than migrating for every test."""
+    path = tmp_path_factory.mktemp("template") / "fixwright.db"
+    with Database(path) as database:
+        database.migrate()
+    return path
+
+
 @pytest.fixture(params=["file", "memory"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    path: Path | Literal[":memory:"] = tmp_path / "fixwright.db" if request.param == "file" else ":memory:"
+def database(request: pytest.FixtureRequest, tmp_path: Path, template: Path) -> Iterator[Database]:
+    path: Path | Literal[":memory:"] = ":memory:"
+    if request.param == "file":
+        path = Path(shutil.copy(template, tmp_path / "fixwright.db"))
     with Database(path) as database:
         database.migrate()
         yield database
@@ -26,8 +38,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 
 @pytest.fixture
-def file_database(tmp_path: Path) -> Iterator[Database]:
-    with Database(tmp_path / "fixwright.db") as database:
+def file_database(tmp_path: Path, template: Path) -> Iterator[Database]:
+    with Database(Path(shutil.copy(template, tmp_path / "fixwright.db"))) as database:
         database.migrate()
         yield database
 

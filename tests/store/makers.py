@@ -6,7 +6,7 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 
 from domain.events import CommandGiven, Event, IssueLabelled, PullClosed, Verb
-from domain.model import Actor, Category, IssueRef, Task
+from domain.model import Actor, Category, IssueRef, Publication, PublicationKind, Pull, Task
 from domain.policy import Serving, admit
 from domain.ports import Admission, Delivery
 from store.inbox import SqliteInbox
@@ -93,3 +93,35 @@ def running_task(inbox: SqliteInbox, queue: SqliteTaskQueue, number: int = 12) -
     task = queue.claim(WORKER, LEASE)
     assert task is not None
     return task
+
+
+def publish(
+    queue: SqliteTaskQueue, task: Task, *, branch: str, pull_number: int | None, tree: str = "t1"
+) -> Publication:
+    """Write an intent of a RUNNING task and, given a pull request's number, finish it."""
+    intent = queue.intend(
+        task,
+        queue.begin_attempt(task),
+        PublicationKind.PULL,
+        branch=branch,
+        commit_sha=f"c-{tree}",
+        tree=tree,
+        expected_sha="",
+        title="Fix the lamp",
+        body="It was dark.",
+    )
+    return intent if pull_number is None else queue.published(intent, pull=pull(pull_number, branch))
+
+
+def pull(number: int, branch: str) -> Pull:
+    return Pull(
+        number=number,
+        url=f"http://forge/pulls/{number}",
+        title="Fix the lamp",
+        body="It was dark.",
+        head_branch=branch,
+        head_sha="c-t1",
+        base_branch="main",
+        is_open=True,
+        is_draft=True,
+    )

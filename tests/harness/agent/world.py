@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import threading
 import time
@@ -166,8 +168,8 @@ class ShellSession:
         )
 
     def stop(self) -> None:
-        if self.running is not None:
-            self.running.kill()
+        if self.running is not None and self.running.poll() is None:
+            os.killpg(self.running.pid, signal.SIGKILL)
 
     def close(self) -> None:
         self.stop()

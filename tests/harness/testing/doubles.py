@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -114,7 +113,7 @@ class GitTrees:
     def tree_of(self, commit: str) -> str:
         return self._git("rev-parse", f"{commit}^{{tree}}").strip()
 
-    def read_file(self, tree: str, path: str) -> bytes | None:
+    def read_file(self, tree: str, path: str, limit: int = 2**20) -> bytes | None:
         entry = self._entries(tree).get(path)
         if entry is None:
             return None
@@ -148,9 +147,6 @@ class GitTrees:
         )
         subprocess.run(["tar", "-x", "-C", str(checkout)], input=archive.stdout, check=True)
         return checkout
-
-    def discard(self, checkout: Path) -> None:
-        shutil.rmtree(checkout)
 
     def _entries(self, tree: str) -> dict[str, tuple[str, str]]:
         entries = {}

@@ -1,0 +1,96 @@
+"""The disk watch counts what a session adds; removal copes with what an agent can leave."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.sandbox.disk import DiskWatch, remove_tree
+
+MIB = 2**20
+
+
+def write(path: Path, size: int) -> None:
+    with path.open("wb") as file:
+        file.write(b"\x01" * size)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def test_what_was_there_before_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path / "old", 8 * MIB)
+    watch = DiskWatch([tmp_path], 4 * MIB)
+    assert not watch.exceeded()
+    write(tmp_path / "new", 3 * MIB)
+    assert not watch.exceeded()
+
+
+def test_growth_over_several_directories_counts_together(tmp_path: Path) -> None:
+    roots = [tmp_path / "a", tmp_path / "b"]
+    for root in roots:
+        root.mkdir()
+    watch = DiskWatch(roots, 4 * MIB)
+    write(roots[0] / "x", 3 * MIB)
+    write(roots[1] / "x", 3 * MIB)
+    assert watch.exceeded()
+
+
+def test_hard_links_count_once_and_holes_not_at_all(tmp_path: Path) -> None:
+    watch = DiskWatch([tmp_path], 4 * MIB)
+    write(tmp_path / "one", 2 * MIB)
+    for number in range(5):
+        os.link(tmp_path / "one", tmp_path / f"link-{number}")
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 40)
+    write(tmp_path / "other", MIB)
+    assert not watch.exceeded()
+
+
+def test_names_count_as_well_as_bytes(tmp_path: Path) -> None:
+    watch = DiskWatch([tmp_path], MIB)
+    for number in range(1100):
+        (tmp_path / f"empty-{number}").touch()
+    assert watch.exceeded()
+
+
+def test_a_path_longer_than_the_kernel_takes_is_over_the_limit(tmp_path: Path) -> None:
+    watch = DiskWatch([tmp_path], MIB)
+    dig(tmp_path, 2500)
+    assert watch.exceeded()
+    remove_tree(tmp_path)
+    assert not tmp_path.exists()
+
+
+def test_removal_copes_with_unreadable_directories_and_spares_what_links_point_to(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/file").touch()
+    victim = tmp_path / "victim"
+    (victim / "shut/inner").mkdir(parents=True)
+    (victim / "out").symlink_to(tmp_path / "kept")
+    (victim / "shut").chmod(0)
+    remove_tree(victim)
+    assert not victim.exists() and (tmp_path / "kept/file").exists()
+
+
+def test_removing_a_link_or_nothing_does_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    remove_tree(tmp_path / "link")
+    remove_tree(tmp_path / "absent")
+    assert (tmp_path / "kept").is_dir()
+
+
+def dig(directory: Path, levels: int) -> None:
+    """Make directories within one another, by descriptor: no path could name the last."""
+    current = os.open(directory, os.O_DIRECTORY)
+    for _ in range(levels):
+        try:
+            os.mkdir("d", dir_fd=current)
+        except OSError as error:
+            pytest.skip(f"this file system stops earlier: {error}")
+        below = os.open("d", os.O_DIRECTORY, dir_fd=current)
+        os.close(current)
+        current = below
+    os.close(current)

@@ -1,0 +1,92 @@
+"""The meter: no call without headroom, the higher figure is booked, disagreement is said once."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from domain.errors import CapReached
+from domain.model import Limit, Money, Price, Usage
+from tests.harness.agent.world import PRICE, MemoryLedger, a_meter
+
+FREE = Price(input=Money(0), output=Money(0), free=True)
+
+
+def test_a_reservation_is_the_worst_case() -> None:
+    reservation = a_meter().reserve(1000, 500)
+    assert reservation.amount == 1000 * PRICE.input + 500 * PRICE.output
+    assert reservation.max_output_tokens == 500
+
+
+def test_the_answer_is_shortened_to_what_the_tightest_cap_leaves() -> None:
+    ledger = MemoryLedger(day_before=Money("9.995"))
+    reservation = a_meter(ledger).reserve(1000, 8000)
+    assert reservation.max_output_tokens == 1000
+    with pytest.raises(CapReached) as caught:
+        a_meter(ledger).reserve(1000, 8000)
+    assert caught.value.limit is Limit.DAILY_COST
+
+
+@pytest.mark.parametrize("cap", [Money(0), Money("-0.5"), Money("0.0000001")])
+def test_nothing_left_means_no_call(cap: Money) -> None:
+    ledger = MemoryLedger()
+    with pytest.raises(CapReached) as caught:
+        a_meter(ledger, max_cost_per_task_usd=cap).reserve(10, 1000)
+    assert caught.value.limit is Limit.TASK_COST
+    assert ledger.calls == 0
+
+
+@pytest.mark.parametrize("price", [PRICE, FREE])
+def test_every_reservation_is_a_step_settled_or_not(price: Price) -> None:
+    meter = a_meter(MemoryLedger(), price, max_iterations=2)
+    meter.settle(meter.reserve(10, 10), Usage(), None)
+    meter.reserve(10, 10)
+    with pytest.raises(CapReached, match="2 of 2 model calls") as caught:
+        meter.reserve(10, 10)
+    assert caught.value.limit is Limit.ITERATIONS
+
+
+def test_a_step_cap_of_zero_allows_none() -> None:
+    with pytest.raises(CapReached):
+        a_meter(price=FREE, max_iterations=0).reserve(10, 10)
+
+
+@pytest.mark.parametrize(("tokens", "wanted"), [(-1, 10), (10, 0)])
+def test_nonsense_is_not_reserved(tokens: int, wanted: int) -> None:
+    with pytest.raises(ValueError, match="not a call"):
+        a_meter().reserve(tokens, wanted)
+
+
+def test_a_spent_step_counts_after_a_restart() -> None:
+    ledger = MemoryLedger()
+    a_meter(ledger, max_iterations=1).reserve(10, 10)
+    with pytest.raises(CapReached):
+        a_meter(ledger, max_iterations=1).reserve(10, 10)
+
+
+@pytest.mark.parametrize(
+    ("billed", "booked"),
+    [(None, "0.0014"), (Money("0.01"), "0.01"), (Money("0.0001"), "0.0014"), (Money(0), "0.0014")],
+)
+def test_the_higher_figure_is_booked_and_both_are_kept(billed: Money | None, booked: str) -> None:
+    ledger = MemoryLedger()
+    meter = a_meter(ledger)
+    reservation = meter.reserve(1000, 100)
+    assert meter.settle(reservation, Usage(input_tokens=1000, output_tokens=100), billed) == Money(booked)
+    assert ledger.booked[0][2:] == (Money(booked), billed)
+
+
+def test_a_large_disagreement_is_logged_once_per_attempt() -> None:
+    meter, usage = a_meter(), Usage(input_tokens=1000, output_tokens=100)
+    with capture_logs() as logs:
+        for billed in ("0.0015", "0.0042", "0.0004"):
+            meter.settle(meter.reserve(1000, 100), usage, Money(billed))
+    assert [(entry["computed"], entry["billed"]) for entry in logs] == [("0.001400000", "0.0042")]
+
+
+def test_a_free_model_that_bills_after_all_is_booked() -> None:
+    ledger = MemoryLedger()
+    meter = a_meter(ledger, FREE)
+    assert meter.settle(meter.reserve(10, 10), Usage(output_tokens=5), Money("0.3")) == Money("0.3")
+    with pytest.raises(CapReached):
+        a_meter(ledger, PRICE, max_cost_per_task_usd=Money("0.3")).reserve(10, 10)
