@@ -152,6 +152,16 @@ class PullingChecks(StagedChecks):
         found = forge.find_pull(repository_id, HEAD)
         assert found is not None and found.number == max(numbers)
 
+    def test_an_open_pull_request_is_found_before_a_newer_closed_one(
+        self, stage: ForgeStage, repository_id: str, head_sha: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.push(repository_id, "stable", "old.txt")
+        ours = forge.ensure_pull(repository_id, proposal())
+        newer = stage.open_pull(repository_id, person, HEAD, "stable")
+        stage.close_pull(repository_id, newer, person)
+        assert newer > ours.number
+        assert forge.find_pull(repository_id, HEAD) == ours
+
     def test_a_merged_pull_request_says_so(
         self, stage: ForgeStage, repository_id: str, head_sha: str, person: Actor, forge: Forge
     ) -> None:

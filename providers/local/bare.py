@@ -69,12 +69,11 @@ class BareRepository:
         """
         from dulwich.repo import Repo
 
-        ref = _branch_ref(default_branch)
+        _branch_ref(default_branch)
         if self.path.exists():
             shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
-        with Repo.init_bare(self.path) as repo:
-            repo.refs.set_symbolic_ref(cast("Ref", b"HEAD"), ref)
+        Repo.init_bare(self.path, default_branch=os.fsencode(default_branch)).close()
 
     def set_head(self, branch: str) -> None:
         """Make another branch the one that a clone checks out. Raises ForgeError."""

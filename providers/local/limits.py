@@ -40,7 +40,7 @@ def label(name: str) -> str:
 
 def full_name(name: str) -> str:
     """Return a repository name that is safe as a path: owner/name. Raises ForgeError."""
-    if not _FULL_NAME.fullmatch(name) or ".." in name or name.endswith(".git"):
+    if not _FULL_NAME.fullmatch(name) or name.endswith(".git"):
         raise ForgeError(f"{name!r} is not a repository name; a right one is octo/widgets")
     return name
 

@@ -32,6 +32,7 @@ def insert_pull(
     Raises NotFound, and ForgeError where a real forge would answer 422.
     """
     repository = rows.repository_row(tx, repository_id)
+    _require_none_open(tx, repository_id, *branches)
     head_sha, fork_sha = _ends(tx.git(repository["full_name"]), repository["full_name"], *branches)
     issue_id, number = issues.insert_issue(tx, repository_id, author, title=text[0], body=text[1])
     tx.run(
@@ -109,6 +110,12 @@ def after_push(tx: Transaction, repository_id: int, branch: str, sender: Actor) 
         else:
             _freeze(tx, row)
             payloads.about_issue(tx, "synchronize", row["issue_id"], sender)
+
+
+def _require_none_open(tx: Transaction, repository_id: str, head: str, base: str) -> None:
+    for row in rows.pull_rows(tx, repository_id, head):
+        if row["state"] == "open" and row["base_branch"] == base:
+            raise ForgeError(f"pull request #{row['number']} from {head!r} to {base!r} is open already")
 
 
 def _ends(git: BareRepository, name: str, head: str, base: str) -> tuple[str, str]:

@@ -119,6 +119,25 @@ def test_a_push_by_git_is_seen_and_a_lease_is_kept(
     assert "stale info" in refused and world.git.branches(repository.id)["fix"] == theirs
 
 
+def test_a_pull_request_follows_a_push_by_git_until_it_is_merged(
+    world: LocalWorld, repository: Repository, rosa: Actor, tmp_path: Path
+) -> None:
+    world.git.push(repository.id, "fix", {"fix.txt": b"1\n"}, by=rosa)
+    number = world.open_pull(repository.id, rosa, head="fix", base="main", title="Fix").number
+    tree = clone(world, repository, tmp_path / "clone")
+    git("switch", "--quiet", "fix", at=tree)
+    (tree / "fix.txt").write_text("2\n")
+    git("commit", "--quiet", "--all", "-m", "better", at=tree)
+    git("push", "--quiet", "origin", "fix", at=tree)
+    moved = git("rev-parse", "HEAD", at=tree)
+    assert world.pulls(repository.id)[0].head_sha == moved
+    assert world.merge_pull(repository.id, number, rosa) == moved
+    git("commit", "--quiet", "--allow-empty", "-m", "too late", at=tree)
+    git("push", "--quiet", "origin", "fix", at=tree)
+    assert world.pulls(repository.id)[0].head_sha == moved
+    assert "+2" in world.pull_diff(repository.id, number)
+
+
 def test_packed_references_are_read(world: LocalWorld, repository: Repository) -> None:
     before = world.git.branches(repository.id)
     bare = world.root / "repos" / "octo" / "widgets.git"

@@ -14,9 +14,10 @@ import pytest
 
 from domain.errors import ForgeError, NotFound
 from domain.model import Actor, IssueRef, PullProposal, Repository
+from providers.local.database import Database
 from providers.local.forge import LocalForge
 from providers.local.ground import BOT
-from providers.local.outbox import WebhookTarget
+from providers.local.outbox import Outbox, WebhookTarget
 from providers.local.people import LocalWorld
 from providers.local.webhook_faults import WebhookFault, WebhookFaults
 from tests.providers.receiver import Received, Receiver
@@ -232,6 +233,17 @@ def test_a_receiver_that_does_not_answer_is_not_waited_for(
     receiver.may_answer.set()
     record = world.deliveries()[-1]
     assert record.status == "failed" and "ReadTimeout" in record.detail
+
+
+def test_a_record_that_cannot_be_written_stops_nobody(
+    world: LocalWorld, issue: IssueRef, target: WebhookTarget, receiver: Receiver
+) -> None:
+    (record,) = world.deliveries()
+    busy = Database(world.root / "forge.db", busy_seconds=0.01)
+    with busy.write():
+        Outbox(busy, target).send_all([record.guid])
+    assert len(receiver.received) == 1
+    assert world.deliveries() == [record]
 
 
 def test_redelivery_is_the_same_guid_and_the_same_bytes(

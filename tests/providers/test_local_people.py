@@ -252,6 +252,15 @@ def test_a_closed_pull_request_is_neither_closed_nor_merged_again(
     assert "fix" in world.git.branches(repository.id)
 
 
+def test_a_branch_has_one_open_pull_request_to_a_base(
+    world: LocalWorld, repository: Repository, pull_number: int, rosa: Actor
+) -> None:
+    with pytest.raises(ForgeError, match=f"#{pull_number} from 'fix' to 'main' is open already"):
+        world.open_pull(repository.id, rosa, head="fix", base="main", title="Again")
+    world.close_pull(repository.id, pull_number, rosa)
+    assert world.open_pull(repository.id, rosa, head="fix", base="main", title="Again").is_open
+
+
 def test_a_pull_request_goes_with_its_branch(
     world: LocalWorld, repository: Repository, pull_number: int, rosa: Actor
 ) -> None:
