@@ -16,11 +16,11 @@ from harness.sandbox.family import deleted_file_bytes
 
 _BYTES_PER_FILE = 4096
 """So many files are allowed as would fill the byte limit with one block each."""
-_UNCONDITIONAL_SECONDS = 10.0
+_UNCONDITIONAL_SECONDS = 2.0
 _REMOVAL_SECONDS = 300.0
 
 
-class TreeTooDeep(Exception):
+class TreeTooDeep(SandboxError):
     """A path became longer than the kernel takes."""
 
 
@@ -28,7 +28,8 @@ class DiskWatch:
     """Tells whether some directories have grown by more than `limit_bytes` since the watch began.
 
     Walking a tree costs milliseconds per thousand files, so it is done only when the file system as a whole
-    has grown enough since the last walk for the limit to be in reach, and every ten seconds.
+    has grown enough since the last walk for the limit to be in reach, and every few seconds in any case:
+    what others remove meanwhile hides growth.
     """
 
     def __init__(self, roots: Sequence[Path], limit_bytes: int) -> None:
@@ -46,8 +47,12 @@ class DiskWatch:
         since = time.monotonic() - self._walked_at
         if since < self._walk_seconds * 5:
             return False
-        if not self._in_reach() and since < _UNCONDITIONAL_SECONDS:
+        if not self._in_reach() and since < max(_UNCONDITIONAL_SECONDS, 20 * self._walk_seconds):
             return False
+        return self.measure(pid)
+
+    def measure(self, pid: int | None = None) -> bool:
+        """Walk the directories now, and tell whether the limit is passed."""
         began = time.monotonic()
         self._filesystem = self._filesystem_usage()
         try:
@@ -87,13 +92,13 @@ def _usage(roots: Sequence[Path], stop_at: tuple[int, int] | None = None) -> tup
         try:
             listing = list(os.scandir(waiting.pop()))
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                raise TreeTooDeep from error
+            _pass_over(error)
             continue
         for entry in listing:
             try:
                 found = entry.stat(follow_symlinks=False)
-            except OSError:  # it went away, or is out of reach
+            except OSError as error:
+                _pass_over(error)
                 continue
             entries += 1
             if entry.is_dir(follow_symlinks=False):
@@ -106,6 +111,14 @@ def _usage(roots: Sequence[Path], stop_at: tuple[int, int] | None = None) -> tup
         if stop_at is not None and (used > stop_at[0] or entries > stop_at[1]):
             break
     return used, entries
+
+
+def _pass_over(error: OSError) -> None:
+    """Accept what went away or is out of reach, but not what lies too deep to be counted."""
+    if error.errno == errno.ENAMETOOLONG:
+        raise TreeTooDeep(
+            "a path in the worktree is longer than the kernel takes: it cannot be watched"
+        ) from error
 
 
 def remove_tree(directory: Path) -> None:

@@ -90,7 +90,6 @@ class CommandSession(ABC):
             if self._closed:
                 return
             self._closed = True
-            self._stop.close()
             if self._group is not None:
                 self._group.close()
             self._release()

@@ -40,18 +40,15 @@ class StopSignal:
     def request(self) -> None:
         """Ask for the stop. Safe from a signal handler."""
         self.requested = True
-        if self._descriptor >= 0:
-            os.eventfd_write(self._descriptor, 1)
+        os.eventfd_write(self._descriptor, 1)
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable with the request."""
         return self._descriptor
 
-    def close(self) -> None:
-        """Give the descriptor back."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+    def __del__(self) -> None:
+        # Not with the session: a late request must never write to a descriptor that is somebody else's now.
+        os.close(self._descriptor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

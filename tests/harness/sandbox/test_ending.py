@@ -117,6 +117,17 @@ def test_descriptors_and_memory_do_not_grow_with_commands(sandboxed: CommandSess
     assert open_descriptors() == before
 
 
+def test_a_stop_after_the_close_is_harmless_and_descriptors_go_with_the_session(
+    bubblewrap: BubblewrapSandbox, policy
+) -> None:
+    before = open_descriptors()
+    session = bubblewrap.open(policy())
+    session.close()
+    session.stop()
+    del session
+    assert open_descriptors() == before
+
+
 def test_a_failed_set_up_is_an_error_and_leaves_no_descriptor(policy, room: Path, as_root: int) -> None:
     (room / "bwrap").write_text("#!/bin/sh\necho no such luck\nexit 1\n")
     (room / "bwrap").chmod(0o755)
