@@ -50,11 +50,13 @@ class Context:
     def _relieve(self, conversation: Sequence[Message]) -> None:
         outputs = [place for place, message in enumerate(conversation) if _is_output(message)]
         recent = set(outputs[-self._kept :])
+        total = self._total(self._view(conversation))
         for place, message in enumerate(conversation):
-            if self._total(self._view(conversation)) <= self._budget * RELIEF:
+            if total <= self._budget * RELIEF:
                 return
-            if place > 1 and place not in recent and message.get("role") != "exit":
+            if place > 1 and place not in recent and place not in self._out and message.get("role") != "exit":
                 self._out.add(place)
+                total -= self._count(_sent(message)) - self._count(_shortened(message))
 
     def _view(self, conversation: Sequence[Message]) -> list[Message]:
         return [

@@ -193,6 +193,12 @@ def test_malformed_messages_end_the_run(
         agent.run(a_brief(), session, a_meter(), Watcher())
 
 
+def test_the_child_ends_with_its_standard_input() -> None:
+    root = Path(__file__).parents[3]
+    alone = [sys.executable, "-m", "harness.agent.child"]
+    assert subprocess.run(alone, cwd=root, stdin=subprocess.DEVNULL, timeout=60, check=False).returncode == 3
+
+
 WORKER = """
 import os, sys
 from pathlib import Path

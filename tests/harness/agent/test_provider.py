@@ -1,11 +1,11 @@
-"""Requests in the shape that providers with marked caches want, and keys by their usual names."""
+"""Requests in the shape that providers with marked caches want, and keys by their usual names.
+
+The model stack is imported inside of the tests: it must not be loaded before its environment is set.
+"""
 
 from __future__ import annotations
 
-from litellm.llms.anthropic.chat.transformation import AnthropicConfig
-
 from harness.agent.protocol import Message
-from harness.agent.provider import cache_marked, key_of
 from harness.agent.settings import ModelSettings
 
 CALL = {"id": "c", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
@@ -19,6 +19,10 @@ MARK = {"type": "ephemeral"}
 
 
 def test_the_pinned_part_and_the_end_are_marked_for_the_cache() -> None:
+    from litellm.llms.anthropic.chat.transformation import AnthropicConfig
+
+    from harness.agent.provider import cache_marked
+
     request = AnthropicConfig().transform_request(
         "claude-sonnet-4-5", cache_marked(CONVERSATION), {"max_tokens": 10}, {}, {}
     )
@@ -32,6 +36,8 @@ def test_the_pinned_part_and_the_end_are_marked_for_the_cache() -> None:
 
 
 def test_a_key_is_found_under_the_providers_usual_name() -> None:
+    from harness.agent.provider import key_of
+
     keys = {"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "GOOGLE_API_KEY": "g", "TOGETHERAI_API_KEY": "t"}
 
     def key(name: str, **more: str) -> str | None:
