@@ -67,7 +67,8 @@ def set_up(scenario: Scenario, case: Case, files: Files) -> Iterator[Stage]:
         **scenario.settings,
     }
     service = Service(data, settings, inherited)
-    world = LocalWorld(data / "forge", WebhookTarget(url=f"{service.address}/webhooks/local", secret=secret))
+    world = LocalWorld(data / "forge")
+    world.hooks.configure(WebhookTarget(url=f"{service.address}/webhooks/local", secret=secret))
     reporter, maintainer = world.create_user("robin"), world.create_user("mika")
     repository = world.create_repository(case.repository, default_branch=case.default_branch, files=files)
     world.grant(repository.id, maintainer, Permission.MAINTAIN)

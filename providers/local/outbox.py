@@ -96,11 +96,25 @@ class Outbox:
                 for row in connection.execute("SELECT * FROM hook_deliveries ORDER BY position")
             ]
 
+    def configure(self, target: WebhookTarget) -> None:
+        """Set on the forge where webhooks go, whoever acts, in this process or another."""
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO webhook (id, url, secret) VALUES (1, ?, ?)",
+                (target.url, target.secret),
+            )
+
+    def _configured(self) -> WebhookTarget | None:
+        with self._database.read() as connection:
+            row = connection.execute("SELECT url, secret FROM webhook").fetchone()
+        return WebhookTarget(url=row["url"], secret=row["secret"]) if row else None
+
     def _send(self, guid: str) -> None:
         delivery = self.delivery(guid)
-        if self._target is None:
+        target = self._target or self._configured()
+        if target is None:
             return
-        problem = _post(self._target, delivery)
+        problem = _post(target, delivery)
         if problem:
             _log.warning(
                 "a webhook was not delivered", delivery=guid, hook_event=delivery.event, problem=problem

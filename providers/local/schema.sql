@@ -80,6 +80,13 @@ CREATE TABLE pulls (
     merge_sha TEXT
 ) STRICT;
 
+-- Where webhooks go, set on the forge as on a real one; a target given by a program comes before it.
+CREATE TABLE webhook (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    url TEXT NOT NULL,
+    secret TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE hook_deliveries (
     position INTEGER PRIMARY KEY AUTOINCREMENT,
     guid TEXT NOT NULL UNIQUE,

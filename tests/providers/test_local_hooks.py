@@ -375,3 +375,18 @@ def proposal() -> PullProposal:
         marker="<!-- fixwright:task-1 -->",
         labels=("fixwright",),
     )
+
+
+def test_a_webhook_set_on_the_forge_hears_everybody_also_the_bot_in_another_process(
+    world: LocalWorld, issue: IssueRef, rosa: Actor, target: WebhookTarget, receiver: Receiver
+) -> None:
+    world.hooks.configure(target)
+    world.label(issue, rosa, "bug")
+    LocalForge(world.root).ensure_comment(issue, "status", "Working on it.")
+    assert [received.event for received in receiver.received] == ["issues", "issue_comment"]
+    sender = payload(receiver.received[-1])["sender"]
+    assert isinstance(sender, dict) and sender["type"] == "Bot"
+    world.hooks.configure(replace(target, secret="another-secret-of-thirty-two-bytes!"))
+    world.unlabel(issue, rosa, "bug")
+    expected = hmac.new(b"another-secret-of-thirty-two-bytes!", receiver.received[-1].body, hashlib.sha256)
+    assert receiver.received[-1].headers["x-fixwright-signature-256"] == "sha256=" + expected.hexdigest()
