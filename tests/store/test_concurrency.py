@@ -91,8 +91,11 @@ def test_worker_process_beside_a_busy_door(file_database: Database) -> None:
 
     with ThreadPoolExecutor(threads) as pool:
         lanes = [pool.submit(door, lane) for lane in range(threads)]
-        output, errors = worker.communicate(timeout=60)
-        finished.set()
+        try:
+            output, errors = worker.communicate(timeout=60)
+        finally:
+            finished.set()
+            worker.kill()
         for lane in lanes:
             lane.result()
 

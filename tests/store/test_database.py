@@ -35,6 +35,13 @@ def test_file_is_private_and_durable(file_database: Database) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_new_file_is_private_from_the_start(tmp_path: Path) -> None:
+    with Database(tmp_path / "fixwright.db"):
+        modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+
+    assert modes == {0o600}
+
+
 def test_open_file_is_closed_to_others_when_it_was_not(tmp_path: Path, template: Path) -> None:
     path = tmp_path / "fixwright.db"
     path.write_bytes(template.read_bytes())

@@ -176,6 +176,18 @@ def test_no_reservation_for_a_task_that_is_no_longer_ours(
     assert ledger.spent_on_task(task.id) == Money("0.2")
 
 
+def test_no_reservation_on_an_attempt_that_was_not_taken_up_again(
+    ledger: SqliteLedger, queue: SqliteTaskQueue, task: Task, attempt: Attempt
+) -> None:
+    queue.move(task, Trigger.RELEASED)
+    again = queue.claim(WORKER, LEASE)
+    assert again is not None
+
+    with pytest.raises(StaleWrite):
+        _reserve(ledger, again, attempt, "0.5")
+    _reserve(ledger, again, queue.begin_attempt(again), "0.5")
+
+
 @pytest.mark.parametrize("amount", ["-0.01", "NaN", "Infinity"])
 def test_what_is_not_money_is_refused(
     ledger: SqliteLedger, task: Task, attempt: Attempt, amount: str
