@@ -39,11 +39,10 @@ class MountPoints:
             for root in self._roots:
                 _open_up(root)
             for root, relative in self._points:
-                steps = _steps(root, relative)
-                if (obstacle := _obstacle(steps)) is not None:
-                    obstacle.unlink()
-                for step in steps:
-                    _open_up(step)
+                for step in _steps(root, relative):
+                    if (obstacle := _obstacle([step])) is not None:
+                        obstacle.unlink()
+                    _open_up(step)  # before the next step, which may lie behind it
         except OSError as error:
             raise SandboxError(f"the way to a mount point cannot be cleared: {error}") from error
 
