@@ -43,7 +43,9 @@ CONFIGURED = {
     + _config("[core]", "sparseCheckout = true", "sparseCheckoutCone = false"),
     "core.autocrlf": _config("[core]", "autocrlf = true", "eol = crlf"),
     "core.fileMode": _config("[core]", "fileMode = false", "symlinks = false", "ignoreCase = true"),
-    "core.repositoryFormatVersion": _config("[core]", "repositoryFormatVersion = 99", "[extensions]", "unknown = 1"),
+    "core.repositoryFormatVersion": _config(
+        "[core]", "repositoryFormatVersion = 99", "[extensions]", "unknown = 1"
+    ),
     "extensions.worktreeConfig": _config("[extensions]", "worktreeConfig = true")
     + 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/config.worktree\n',
     "filter.clean": _attribute("*.py filter=x", '[filter "x"]', "clean = MARK; cat"),
@@ -54,26 +56,42 @@ CONFIGURED = {
     "diff.command": _attribute("*.py diff=x", '[diff "x"]', "command = MARK"),
     "diff.textconv": _attribute("*.py diff=x", '[diff "x"]', "textconv = MARK; cat"),
     "merge.driver": _attribute("*.py merge=x", '[merge "x"]', "driver = MARK"),
-    "gpg.program": _config("[gpg]", "program = MARK", "[commit]", "gpgSign = true", "[push]", "gpgSign = if-asked"),
+    "gpg.program": _config(
+        "[gpg]", "program = MARK", "[commit]", "gpgSign = true", "[push]", "gpgSign = if-asked"
+    ),
     "gpg.ssh.defaultKeyCommand": _config(
         "[gpg]", "format = ssh", '[gpg "ssh"]', "defaultKeyCommand = MARK", "[commit]", "gpgSign = true"
     ),
     "credential.helper": _config("[credential]", "helper = !MARK"),
-    "include.path": 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/more\n' + _config("[include]", "path = more"),
+    "include.path": 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/more\n'
+    + _config("[include]", "path = more"),
     "includeIf": 'printf "[core]\\n fsmonitor = %s\\n" "$MARK" > .git/more\n'
     + _config('[includeIf "gitdir:**"]', "path = more"),
-    "alias": _config("[alias]", *(f"{verb} = !MARK" for verb in ("st", "add", "write-tree", "push", "diff-tree"))),
+    "alias": _config(
+        "[alias]", *(f"{verb} = !MARK" for verb in ("st", "add", "write-tree", "push", "diff-tree"))
+    ),
     "url.insteadOf": _config('[url "ext::MARK % "]', "insteadOf = file://", "pushInsteadOf = file://"),
     "protocol.ext": _config("[protocol]", "allow = always", '[remote "origin"]', "url = ext::MARK"),
     "remote.uploadpack": _config('[remote "origin"]', "uploadpack = MARK", "receivepack = MARK"),
     "uploadpack.packObjectsHook": _config("[uploadpack]", "packObjectsHook = MARK"),
-    "remote.mirror": _config('[remote "origin"]', "mirror = true", "push = +refs/*:refs/*", "[push]", "followTags = true"),
-    "submodule.update": "printf '[submodule \"s\"]\\n path = s\\n url = x\\n update = !%s\\n' \"$MARK\" > .gitmodules\n"
-    + _config('[submodule "s"]', "update = !MARK", "url = ext::MARK", "active = true", "[submodule]", "recurse = true"),
+    "remote.mirror": _config(
+        '[remote "origin"]', "mirror = true", "push = +refs/*:refs/*", "[push]", "followTags = true"
+    ),
+    "submodule.update": 'printf \'[submodule "s"]\\n path = s\\n url = x\\n update = !%s\\n\' "$MARK" > .gitmodules\n'
+    + _config(
+        '[submodule "s"]',
+        "update = !MARK",
+        "url = ext::MARK",
+        "active = true",
+        "[submodule]",
+        "recurse = true",
+    ),
     "gc.auto": _config("[gc]", "auto = 1", "recentObjectsHook = MARK", "[maintenance]", "auto = true"),
     "interactive.diffFilter": _config("[interactive]", "diffFilter = MARK"),
     "sequence.editor": _config("[sequence]", "editor = MARK"),
-    "trailer.command": _config('[trailer "x"]', "command = MARK", "ifmissing = add", "[trailer]", "ifexists = add"),
+    "trailer.command": _config(
+        '[trailer "x"]', "command = MARK", "ifmissing = add", "[trailer]", "ifexists = add"
+    ),
     "commit.template": _config("[commit]", "template = /etc/passwd", "cleanup = strip"),
     "core.hooksPath": _script("tracked-hooks/pre-commit") + _config("[core]", "hooksPath = tracked-hooks"),
     **{f"hook {name}": _script(f".git/hooks/{name}") for name in _HOOKS},

@@ -21,7 +21,11 @@ ENVIRONMENT = {
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
-    **{f"GIT_{who}_{what}": "person@example.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{what}": "person@example.invalid"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
 }
 
 
@@ -130,7 +134,9 @@ def smart_http(root: Path, secret: str) -> Iterator[str]:
                 "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             }
             command = ["git", "-c", "safe.directory=*", "-c", "http.receivepack=true", "http-backend"]
-            answer = subprocess.run(command, input=body, env=environment, capture_output=True, check=True).stdout
+            answer = subprocess.run(
+                command, input=body, env=environment, capture_output=True, check=True
+            ).stdout
             head, _, content = answer.partition(b"\r\n\r\n")
             fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
             self.send_response(int(fields.pop("Status", "200").split()[0]))

@@ -11,9 +11,19 @@ from harness.change.patterns import protecting
 
 
 def change(path: str, status: str = "M", **fields: object) -> FileChange:
-    modes = {"A": ("000000", "100644"), "M": ("100644", "100644"), "D": ("100644", "000000"), "T": ("100644", "120000")}
+    modes = {
+        "A": ("000000", "100644"),
+        "M": ("100644", "100644"),
+        "D": ("100644", "000000"),
+        "T": ("100644", "120000"),
+    }
     old, new = modes[status]
-    values: dict[str, object] = {"old_mode": old, "new_mode": new, "old_sha": "1" * 40, "new_sha": "2" * 40} | fields
+    values: dict[str, object] = {
+        "old_mode": old,
+        "new_mode": new,
+        "old_sha": "1" * 40,
+        "new_sha": "2" * 40,
+    } | fields
     return FileChange(path=path, status=status, **values)  # type: ignore[arg-type]  # fields are spelled per test
 
 
@@ -66,7 +76,9 @@ def test_a_link_in_the_place_of_a_protected_directory_is_refused(path: str) -> N
     assert rules(change(path, "A", new_mode="120000", target="src"))["CHANGE-PROTECTED"] is Severity.CRITICAL
 
 
-@pytest.mark.parametrize("path", ["src/hooks/use.ts", "docs/agents.rst", "workflows/ci.yml", "github/workflows/a", "x.md"])
+@pytest.mark.parametrize(
+    "path", ["src/hooks/use.ts", "docs/agents.rst", "workflows/ci.yml", "github/workflows/a", "x.md"]
+)
 def test_look_alikes_are_not_protected(path: str) -> None:
     assert rules(change(path)) == {}
 
@@ -112,7 +124,9 @@ def test_submodules_are_refused() -> None:
 def test_links_out_are_refused_and_links_inside_are_shown() -> None:
     assert rules(change("a/l", "A", new_mode="120000", target="../b"))["CHANGE-SYMLINK"] is Severity.WARNING
     for target in ("../../b", "/etc/passwd", "", "\0"):
-        assert rules(change("a/l", "A", new_mode="120000", target=target))["CHANGE-SYMLINK"] is Severity.CRITICAL
+        assert (
+            rules(change("a/l", "A", new_mode="120000", target=target))["CHANGE-SYMLINK"] is Severity.CRITICAL
+        )
     assert rules(change("a", "T", target="b"))["CHANGE-MODE"] is Severity.WARNING
 
 

@@ -35,7 +35,9 @@ class Scene:
         Path(command).write_text(f"#!/bin/sh\nenv >> {self.mark}\n")
         Path(command).chmod(0o755)
         extra = {"MARK": command, "ELSEWHERE": str(self.world.root / "elsewhere")}
-        subprocess.run(["sh", "-c", script], cwd=self.tree, env={**ENVIRONMENT, **extra}, check=True, timeout=30)
+        subprocess.run(
+            ["sh", "-c", script], cwd=self.tree, env={**ENVIRONMENT, **extra}, check=True, timeout=30
+        )
         self.mark.unlink(missing_ok=True)
 
 

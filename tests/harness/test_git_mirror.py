@@ -68,7 +68,21 @@ def test_every_branch_name_that_git_takes_works(world: World, branch: str) -> No
 
 
 @pytest.mark.parametrize(
-    "branch", ["--upload-pack=touch${IFS}pwn", "-x", "", "a..b", "a.lock", "a b", "@{u}", "a:b", "a\nb", "@", "a/", "*"]
+    "branch",
+    [
+        "--upload-pack=touch${IFS}pwn",
+        "-x",
+        "",
+        "a..b",
+        "a.lock",
+        "a b",
+        "@{u}",
+        "a:b",
+        "a\nb",
+        "@",
+        "a/",
+        "*",
+    ],
 )
 def test_names_that_git_refuses_or_takes_for_options_are_errors(world: World, branch: str) -> None:
     sha, _ = world.fetched({"a.txt": "one\n"})
@@ -145,7 +159,7 @@ def test_a_commit_message_is_kept_word_for_word_and_the_same_call_gives_the_same
 
 def test_read_file_and_list_files(world: World) -> None:
     (world.desk / "link").symlink_to("/etc/passwd")
-    odd = "sub/ü \"quoted\"\n*.txt"
+    odd = 'sub/ü "quoted"\n*.txt'
     sha, tree = world.fetched({"a.txt": "one\n", odd: "odd\n", "run.sh": "#!/bin/sh\n", "big": "x" * 5000})
     mirror = world.mirror
     assert mirror.read_file(sha, "a.txt") == b"one\n" == mirror.read_file(tree, "a.txt")
@@ -222,7 +236,9 @@ def test_materialize_keeps_links_and_modes_and_leaves_submodules_empty(world: Wo
         world.mirror.materialize(tree, out)
 
 
-def test_overlay_takes_paths_from_another_tree_with_deletions_and_type_changes(world: World, tmp_path: Path) -> None:
+def test_overlay_takes_paths_from_another_tree_with_deletions_and_type_changes(
+    world: World, tmp_path: Path
+) -> None:
     _, base = world.fetched({"a": "1", "dir/x": "1", "dir/y": "1", "swap": "file", "keep": "1"})
     other_files = {"a": "2", "dir/x": "2", "dir/z": "2", "swap/inner": "now a directory", "keep": "2"}
     other = world.mirror.snapshot(_written(tmp_path / "other", other_files), base).tree
@@ -238,7 +254,14 @@ def test_overlay_takes_paths_from_another_tree_with_deletions_and_type_changes(w
 
 def test_changes_tell_status_modes_sizes_links_and_filters(world: World, tmp_path: Path) -> None:
     _, base = world.fetched(
-        {".gitattributes": "*.png filter=lfs\n", "m": "1\n", "gone": "x\n", "t": "file\n", "p.png": "pointer", "e": "1"}
+        {
+            ".gitattributes": "*.png filter=lfs\n",
+            "m": "1\n",
+            "gone": "x\n",
+            "t": "file\n",
+            "p.png": "pointer",
+            "e": "1",
+        }
     )
     out = tmp_path / "out"
     out.mkdir()
@@ -268,7 +291,7 @@ def test_patch_is_readable_and_bounded_and_added_lines_miss_nothing(world: World
     out.mkdir()
     world.mirror.materialize(base, out)
     (out / "a.txt").write_text("one\n++ b/b\n+++ b/fake\n@@ -1 +1 @@\nthree\n")
-    (out / "ü\t\"x\"").write_bytes(b"no newline")
+    (out / 'ü\t"x"').write_bytes(b"no newline")
     (out / "raw").write_bytes(b"\0\0binary\nsecond\n")
     (out / "sp ace").write_text("s\n")
     tree = world.mirror.snapshot(out, base).tree
@@ -280,7 +303,7 @@ def test_patch_is_readable_and_bounded_and_added_lines_miss_nothing(world: World
         ("a.txt", 2, "++ b/b"),
         ("a.txt", 3, "+++ b/fake"),
         ("a.txt", 4, "@@ -1 +1 @@"),
-        ("ü\t\"x\"", 1, "no newline"),
+        ('ü\t"x"', 1, "no newline"),
         ("raw", 1, "\0\0binary"),
         ("raw", 2, "second"),
         ("sp ace", 1, "s"),

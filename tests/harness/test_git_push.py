@@ -107,7 +107,9 @@ def test_a_remote_that_is_gone_is_an_error_with_its_words(world: World) -> None:
 
 def test_configured_push_settings_of_the_mirror_move_no_other_ref(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
-    config = "[push]\n\tfollowTags = true\n\tdefault = matching\n[remote \"x\"]\n\tmirror = true\n\tpush = +refs/*\n"
+    config = (
+        '[push]\n\tfollowTags = true\n\tdefault = matching\n[remote "x"]\n\tmirror = true\n\tpush = +refs/*\n'
+    )
     with (world.mirror.path / "config").open("a") as file:
         file.write(config)
     person("tag", "-a", "v1", "-m", "tag", base, at=world.mirror.path)

@@ -51,7 +51,9 @@ def world_less(tmp_path: Path) -> GitRunner:
     return GitRunner(tmp_path / "home")
 
 
-def test_a_hanging_git_is_killed_with_all_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_git_is_killed_with_all_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     note = tmp_path / "pids"
     git = _fake(tmp_path, monkeypatch, f"trap '' TERM; sleep 300 & echo $! $$ > {note}; sleep 300\n")
     with pytest.raises(GitUnavailable, match=r"git fetch did not end within 0\.5 seconds"):
@@ -71,14 +73,18 @@ def _has_died(pid: str) -> bool:
         os.close(descriptor)
 
 
-def test_a_stray_child_that_keeps_the_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stray_child_that_keeps_the_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     note = tmp_path / "pid"
     git = _fake(tmp_path, monkeypatch, f"sleep 300 & echo $! > {note}; echo said\n")
     assert git.run(Place(git_dir=tmp_path), "fetch", limits=Limits(seconds=30)) == b"said\n"
     assert _has_died(note.read_text().strip())
 
 
-def test_output_is_capped_and_a_large_input_does_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_is_capped_and_a_large_input_does_not_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     git = _fake(tmp_path, monkeypatch, "cat\n")
     place, content = Place(git_dir=tmp_path), os.urandom(3 * 2**20)
     assert git.run(place, "fetch", stdin=content) == content
@@ -91,7 +97,9 @@ def test_output_is_capped_and_a_large_input_does_not_hang(tmp_path: Path, monkey
 def test_errors_are_one_line_redacted_and_without_control_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git = _fake(tmp_path, monkeypatch, "printf 'fatal: https://u:pw@host/x \\033[31mred\\nmore\\n' >&2; exit 128\n")
+    git = _fake(
+        tmp_path, monkeypatch, "printf 'fatal: https://u:pw@host/x \\033[31mred\\nmore\\n' >&2; exit 128\n"
+    )
     with pytest.raises(GitError) as caught:
         git.run(Place(git_dir=tmp_path), "fetch")
     assert str(caught.value) == "git fetch failed (128): fatal: https://host/x red / more"

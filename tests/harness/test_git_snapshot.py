@@ -116,7 +116,9 @@ def test_git_directories_in_disguise_are_refused(desk: Desk, name: str, parent: 
         desk.snapshot()
 
 
-@pytest.mark.parametrize("name", [".github", ".gitignore", ".gitkeep", "git", "x.git.txt", "git~", ".gitattributes~1"])
+@pytest.mark.parametrize(
+    "name", [".github", ".gitignore", ".gitkeep", "git", "x.git.txt", "git~", ".gitattributes~1"]
+)
 def test_names_that_only_look_like_git_are_fine(desk: Desk, name: str) -> None:
     (desk.tree / "fresh" / name).mkdir(parents=True)
     (desk.tree / "fresh" / name / "x").write_text("x")
@@ -190,7 +192,9 @@ def test_counts_depth_and_sizes_are_bounded(desk: Desk) -> None:
     tree, changed, excluded = desk.snapshot(new_file_bytes=1999)
     assert (tree, changed, excluded) == (desk.base, set(), ["big.bin", "sparse"])
     (desk.tree / "app.py").write_bytes(b"y" * 2000)
-    assert "app.py" in desk.snapshot(new_file_bytes=1999)[2], "a tracked file that grew too large keeps its base"
+    assert "app.py" in desk.snapshot(new_file_bytes=1999)[2], (
+        "a tracked file that grew too large keeps its base"
+    )
     for number in range(6):
         (desk.tree / f"new{number}").touch()
     with pytest.raises(PolicyRefusal, match="more than 5 new files"):

@@ -40,14 +40,21 @@ def repository(**fields: str) -> Repository:
 def test_a_mirror_is_found_by_forge_and_id_not_by_name(world: World) -> None:
     first = world.places.mirror_for(repository())
     assert world.places.mirror_for(repository(full_name="renamed/x")).path == first.path
-    others = [repository(id="8"), repository(forge="local2"), repository(forge="../..", id="/etc"), repository(id="")]
+    others = [
+        repository(id="8"),
+        repository(forge="local2"),
+        repository(forge="../..", id="/etc"),
+        repository(id=""),
+    ]
     paths = {world.places.mirror_for(other).path for other in others}
     assert len(paths) == 4 and first.path not in paths
     assert {path.parent for path in paths} == {first.path.parent}
 
 
 def test_git_works_for_the_agent_in_its_decoy(world: World) -> None:
-    first = world.commit({"a.py": "one\n", "win.txt": "a\r\nb\n", ".gitattributes": "* text=auto eol=crlf\n"}, "first")
+    first = world.commit(
+        {"a.py": "one\n", "win.txt": "a\r\nb\n", ".gitattributes": "* text=auto eol=crlf\n"}, "first"
+    )
     second = world.commit({"a.py": "one\ntwo\n"}, "second")
     person("checkout", "-q", "-b", "secret-work", at=world.desk)
     later = world.commit({"a.py": "the fix of tomorrow\n"}, "later")
@@ -84,7 +91,12 @@ def test_a_large_history_is_cut_off_and_still_works(world: World, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "url", ["https://user:hunter2-secret@host/o/r.git", 'https://host/x"\n[core]\n\tfsmonitor = touch pwned', "file:///d/r"]
+    "url",
+    [
+        "https://user:hunter2-secret@host/o/r.git",
+        'https://host/x"\n[core]\n\tfsmonitor = touch pwned',
+        "file:///d/r",
+    ],
 )
 def test_the_decoys_remote_has_no_credential_and_cannot_add_settings(world: World, url: str) -> None:
     commit, _ = world.fetched({"a": "1"})
@@ -114,7 +126,9 @@ def test_opening_again_starts_clean_and_the_second_fill_uses_the_kept_pack(world
     packs = {path.name: path.stat().st_ino for path in (world.mirror.path / "decoy" / commit).iterdir()}
     again = world.workspace(commit)
     assert not (again.tree / "left.txt").exists() and list(again.scratch.iterdir()) == []
-    assert {path.name: path.stat().st_ino for path in (world.mirror.path / "decoy" / commit).iterdir()} == packs
+    assert {
+        path.name: path.stat().st_ino for path in (world.mirror.path / "decoy" / commit).iterdir()
+    } == packs
 
 
 def test_fresh_is_a_checkout_of_its_own_each_time_without_a_repository(world: World) -> None:

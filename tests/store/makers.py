@@ -64,9 +64,7 @@ def command(
 
 
 def pull_closed(number: int, branch: str, *, merged: bool = True, repository_id: str = "501") -> PullClosed:
-    return PullClosed(
-        issue=issue(number, repository_id), actor=MAINTAINER, head_branch=branch, merged=merged
-    )
+    return PullClosed(issue=issue(number, repository_id), actor=MAINTAINER, head_branch=branch, merged=merged)
 
 
 def delivery(event: Event, key: str = "d-1", *, body: bytes | None = None) -> Delivery:
