@@ -2,7 +2,7 @@
 ARG BASE_IMAGE=debian:12-slim
 FROM ${BASE_IMAGE}
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends python3 python3-venv git bubblewrap ca-certificates \
+    && apt-get install -y --no-install-recommends python3 python3-venv git bubblewrap tini ca-certificates \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /srv/fixwright
 COPY pyproject.toml constraints.txt README.md LICENSE Procfile ./
@@ -24,4 +24,6 @@ ENV PATH=/opt/fixwright/bin:$PATH \
     PYTHONUNBUFFERED=1
 VOLUME /data
 EXPOSE 8400
+# The first process must reap what sandboxes leave behind.
+ENTRYPOINT ["tini", "--"]
 CMD ["honcho", "start"]

@@ -24,6 +24,8 @@ EXCEPTIONS = {
     "domain/ports.py: TaskQueue.move has": "each keyword is a column that changes with the move",
     "domain/ports.py: TaskQueue.intend has": "each keyword is a column of the intent",
     "store/publications.py: PublicationRecords.intend has": "implements TaskQueue.intend",
+    "store/tasks.py: SqliteTaskQueue.move has": "implements TaskQueue.move",
+    "app/settings.py: file of": "a little over: every setting with its words, once",
     "app/demo/scripted_model.py: file of": "a little over: an endpoint and the scripts that it plays",
     "harness/attempt.py: file of": "a little over: the straight line of one attempt, read top to bottom",
 }

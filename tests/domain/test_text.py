@@ -474,6 +474,15 @@ def test_a_clipped_text_is_never_longer_and_counts_right(text: str, limit: int) 
         assert len(head) + len(tail) + int(left_out[1]) == len(text)
 
 
+@pytest.mark.parametrize("limit", [60, 100, 1000, 9999])
+def test_what_was_left_out_is_counted_right(limit: int) -> None:
+    result = clip("x" * 10_000, limit)
+    said = re.search(r"\[… (\d+) characters left out …\]", result)
+    assert said
+    assert int(said[1]) + result.split(said[0])[0].count("x") + result.split(said[0])[1].count("x") == 10_000
+    assert len(result) <= limit
+
+
 @pytest.mark.parametrize("length", [65_535, 65_536, 65_537, 300_000])
 def test_a_body_fits_the_forge_limit(length: int) -> None:
     result = clip("x" * length, 65_536)
