@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 
@@ -94,13 +93,12 @@ class Verifier:
         checkouts: Checkouts,
         *,
         policy: Callable[[SandboxPolicy], SandboxPolicy] | None = None,
-        discard: Callable[[Path], None] | None = None,
     ) -> None:
         """Take the sandbox, the mirror that holds the trees, and the maker of fresh checkouts.
 
-        `policy` may adjust each session's limits; `discard` removes a checkout.
+        `policy` may adjust each session's limits.
         """
-        self._bench = TestBench(sandbox, checkouts, policy=policy, discard=discard)
+        self._bench = TestBench(sandbox, checkouts, policy=policy)
         self._trees = trees
 
     def baseline(self, base_commit: str, config: RepoConfig) -> Baseline:

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 _PYTHON = re.compile(r"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _BRACES = re.compile(
-    r"^([ \t]*)(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+|final\s+|abstract\s+|async\s+"
+    r"^([ \t]*)(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+"
+    r"|final\s+|abstract\s+|async\s+"
     r"|pub(?:\([^)]*\))?\s+|unsafe\s+|const\s+|override\s+|internal\s+|sealed\s+)*"
     r"(?:(?:function\*?|class|interface|enum|struct|trait|impl(?:<[^>]*>)?|fn|module|namespace|object|record)"
     r"\s+(\w+)"

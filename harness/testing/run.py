@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,6 +43,9 @@ class Checkouts(Protocol):
     def fresh(self, tree: str) -> Path:
         """Return a new directory that holds exactly the files of a tree. Raises GitError."""
 
+    def discard(self, checkout: Path) -> None:
+        """Remove a checkout, or a directory made beside it, whatever tests have made of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
@@ -71,17 +72,11 @@ class TestBench:
         checkouts: Checkouts,
         *,
         policy: Callable[[SandboxPolicy], SandboxPolicy] | None = None,
-        discard: Callable[[Path], None] | None = None,
     ) -> None:
-        """Take a sandbox and a source of checkouts.
-
-        `policy` may adjust the limits of each session, `discard` removes a checkout or a scratch directory
-        that tests have had their way with.
-        """
+        """Take a sandbox and a source of checkouts; `policy` may adjust the limits of each session."""
         self._sandbox = sandbox
         self._checkouts = checkouts
         self._policy = policy or (lambda given: given)
-        self._discard = discard or remove_whatever_is_there
 
     @property
     def isolation(self) -> str:
@@ -94,7 +89,7 @@ class TestBench:
         try:
             return detect(checkout, section)
         finally:
-            self._discard(checkout)
+            self._checkouts.discard(checkout)
 
     def run(self, request: RunRequest) -> Observed:
         """Run and read one plan. Raises SandboxError, GitError."""
@@ -108,7 +103,7 @@ class TestBench:
         finally:
             for directory in (scratch, checkout):
                 if directory.exists():
-                    self._discard(directory)
+                    self._checkouts.discard(directory)
 
     def _run_in(self, request: RunRequest, checkout: Path, scratch: Path) -> Observed:
         plan = request.plan
@@ -130,16 +125,6 @@ class TestBench:
         finally:
             session.close()
         return _observed(request, result, reading, output)
-
-
-def remove_whatever_is_there(directory: Path) -> None:
-    """Remove a directory even where tests have made parts of it unreadable. Raises OSError."""
-    for parent, names, _ in os.walk(directory):
-        for name in names:
-            inner = Path(parent, name)
-            if not inner.is_symlink():
-                inner.chmod(0o700)
-    shutil.rmtree(directory)
 
 
 def _executed(plan: TestPlan, targets: Sequence[str]) -> str:

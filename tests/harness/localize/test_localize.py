@@ -50,7 +50,7 @@ def located(
         ("Wrong default\nThe timeout in mail/config.py is too short", "mail/config.py", ""),
         ("Wrong default\nSee mail.writer for the place", "mail/writer.py", ""),
         (
-            'Crash\nTraceback (most recent call last):\n  File "/usr/lib/site-packages/mail/parser.py", line 13,'
+            'Crash\nTraceback (most recent call last):\n  File "/x/site-packages/mail/parser.py", line 13,'
             " in parse_body\nAttributeError: x",
             "mail/parser.py",
             "parse_body",
@@ -78,7 +78,8 @@ def test_a_failing_test_is_the_strongest_evidence(tmp_path: Path) -> None:
     issue = "Writing rows is slow\nwrite_rows in mail/writer.py"
     failing = (
         "tests/test_parser.py:2: in test_parse_header\n    assert parse_header('a')\n"
-        "mail/parser.py:9: in parse_header\n    name, value = line.split(':')\nE   ValueError: not enough values\n"
+        "mail/parser.py:9: in parse_header\n    name, value = line.split(':')\n"
+        "E   ValueError: not enough values\n"
     )
 
     assert located(tmp_path, TREE, issue).suspects[0].path == "mail/writer.py"
@@ -131,7 +132,7 @@ OTHER = {
     "pkg/store.go": "package pkg\n\nfunc (s *Store) LoadKeys(path string) error {\n\treturn nil\n}\n",
     "src/lib.rs": "impl Lexer {\n    pub fn next_token(&self) {\n        todo!()\n    }\n}\n",
     "lib/mailer.rb": "class Mailer\n  def deliver_later(message)\n    queue << message\n  end\nend\n",
-    "src/Main.java": "public class Main {\n    public static int countWords(String s) {\n        return 0;\n    }\n}\n",
+    "src/Main.java": "class Main {\n    static int countWords(String s) {\n        return 0;\n    }\n}\n",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -147,6 +148,9 @@ class GitTrees:
         )
         subprocess.run(["tar", "-x", "-C", str(checkout)], input=archive.stdout, check=True)
         return checkout
+
+    def discard(self, checkout: Path) -> None:
+        shutil.rmtree(checkout)
 
     def _entries(self, tree: str) -> dict[str, tuple[str, str]]:
         entries = {}
