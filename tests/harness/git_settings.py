@@ -77,11 +77,7 @@ CONFIGURED = {
     "remote.mirror": _config(
         '[remote "origin"]', "mirror = true", "push = +refs/*:refs/*", "[push]", "followTags = true"
     ),
-<<<<<<< HEAD
     "submodule.update": 'printf \'[submodule "s"]\\n path = s\\n update = !%s\\n\' "$MARK" > .gitmodules\n'
-=======
-    "submodule.update": 'printf \'[submodule "s"]\\n path = s\\n url = x\\n update = !%s\\n\' "$MARK" > .gitmodules\n'
->>>>>>> domaintests
     + _config(
         '[submodule "s"]',
         "update = !MARK",
