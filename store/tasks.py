@@ -46,7 +46,8 @@ _MOVE = """
 _ASKED_ANEW = """
     UPDATE tasks
     SET requester_id = :actor_id, requester_login = :login, requester_is_bot = :bot,
-        title = coalesce(:title, title), body = coalesce(:body, body), category = coalesce(:category, category)
+        title = coalesce(:title, title), body = coalesce(:body, body),
+        category = coalesce(:category, category)
     WHERE id = :id
     RETURNING *
 """
