@@ -81,7 +81,7 @@ def test_a_plain_command_is_one(comment: str) -> None:
         "/fixwright resume\r/fixwright cancel",
         "\ufeff\ufeff/fixwright resume",
         "/fixwright re\u017fume",
-        "/fi\u212awright resume",
+        "/f\u0131xwright resume",
         "/fixwright ru\uff4e",
     ],
 )

@@ -104,6 +104,7 @@ def test_the_value_cannot_be_changed_later() -> None:
         ("test:\n  comand: pytest\n", "2:3", "test.comand: not a key"),
         ("test: {command: x, retries: 3}\n", "1:20", "test.retries: not a key"),
         ("test:\n  timeout_seconds: soon\n", "2:3", "test.timeout_seconds: Input should be a valid integer"),
+        ("test:\n  timeout_seconds: yes\n", "2:3", "test.timeout_seconds: Input should be a valid integer"),
         ("test:\n  timeout_seconds: 0\n", "2:3", "greater than or equal to 1"),
         ("test:\n  timeout_seconds: 3601\n", "2:3", "less than or equal to 3600"),
         ("test:\n  test: 1\n", "2:3", "test.test: not a key"),
