@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import sys
-from types import FrameType
+from datetime import timedelta
+from functools import partial
 
 import structlog
 
@@ -14,8 +14,10 @@ from app.clock import SystemClock
 from app.forges import open_forges
 from app.log import configure_logging
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys
+from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
-from domain.ports import SandboxPolicy
+from domain.errors import SandboxError
+from domain.ports import Clock, SandboxPolicy
 from domain.text import Redactor
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
@@ -27,6 +29,7 @@ from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
+from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
@@ -34,6 +37,9 @@ from worker.signals import SignalDesk
 from worker.task_work import Shop
 
 log = structlog.get_logger(__name__)
+
+BODIES_KEPT = timedelta(days=30)
+"""How long the bodies of deliveries are kept; what was decided about them stays."""
 
 GUEST_TOOLBOX = "/opt/fixwright/bin"
 """Where the agent finds edit, view and search in the sandbox."""
@@ -71,6 +77,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
     return Loop(
         shop,
         BellListener(settings.bell_path),
+        housekeeping=partial(_keep_house, database, SqliteInbox(database, settings.labels), clock),
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
     )
@@ -81,16 +88,26 @@ def main() -> None:
     settings = load_worker_settings()
     configure_logging(settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()]))
     loop = build_loop(settings)
-    loop.shop.bench.sandbox.self_test()
+    try:
+        loop.shop.bench.sandbox.self_test()
+    except SandboxError as error:
+        # Deliveries must still be heard, and people told: each task is tested again, and blocked if need be.
+        log.error("the sandbox does not hold; no task will run", problem=str(error))
     bell = Bell(settings.bell_path)
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
+    def stop() -> None:
         loop.stop()
         bell.ring()
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    loop.run()
+    with stopping_on_signals(stop):
+        loop.run()
+
+
+def _keep_house(database: Database, inbox: SqliteInbox, clock: Clock) -> None:
+    """Use an idle moment: forget old deliveries' bodies, cut the write-ahead log."""
+    forgotten = inbox.forget_bodies(clock.now() - BODIES_KEPT)
+    emptied = database.checkpoint()
+    log.info("kept house", bodies_forgotten=forgotten, log_emptied=emptied)
 
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:

@@ -12,7 +12,7 @@ class Halt:
     """A stop that is asked for at most once; the first reason stands."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._outcome: Outcome | None = None
         self._listeners: list[Callable[[], None]] = []
 

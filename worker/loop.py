@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
 import structlog
 
-from domain.errors import FixwrightError
+from domain.errors import FixwrightError, StoreUnavailable
 from domain.model import Outcome, Reason, Task
 from domain.states import State, Trigger
 from worker import announce
@@ -17,6 +18,10 @@ from worker.task_work import Shop, TaskWork
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
+
+
+HOUSEKEEPING_SECONDS = 60.0
+"""Between two looks at what idle moments are for."""
 
 
 class Listener(Protocol):
@@ -29,7 +34,17 @@ class Listener(Protocol):
 class Loop:
     """One worker's life. `stop` may be called from a signal handler or another thread."""
 
-    def __init__(self, shop: Shop, listener: Listener, *, identity: str, poll_seconds: float) -> None:
+    def __init__(
+        self,
+        shop: Shop,
+        listener: Listener,
+        *,
+        identity: str,
+        poll_seconds: float,
+        housekeeping: Callable[[], None] | None = None,
+    ) -> None:
+        self._housekeeping = housekeeping
+        self._house_kept_at = shop.clock.monotonic()
         self.shop = shop
         self.listener = listener
         self.identity = identity
@@ -49,6 +64,7 @@ class Loop:
         log.info("worker is up", identity=self.identity)
         while not self._stopping.is_set():
             if not self.turn():
+                self._keep_house()
                 self.listener.wait(self._patience())
         log.info("worker is down", identity=self.identity)
 
@@ -95,6 +111,17 @@ class Loop:
         voice = self._voice(moved)
         text = announce.ending_without_cost(Reason.INTERNAL_ERROR)
         voice.say(moved, "ended", text)
+
+    def _keep_house(self) -> None:
+        """Do what idle moments are for, now and then; a trouble with it must not end the loop."""
+        now = self.shop.clock.monotonic()
+        if self._housekeeping is None or now - self._house_kept_at < HOUSEKEEPING_SECONDS:
+            return
+        self._house_kept_at = now
+        try:
+            self._housekeeping()
+        except StoreUnavailable as error:
+            log.warning("house not kept", error=str(error))
 
     def _voice(self, task: Task) -> Voice:
         return Voice(self.shop.forges.get(task.issue.forge), self.shop.redact)

@@ -119,6 +119,7 @@ class TaskWork:
         mirror = shop.bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access)
         price = shop.price_of(shop.model)
+        shop.bench.sandbox.self_test()
         self._attempt = shop.queue.begin_attempt(task)
         if self._went_on_publishing():
             return None

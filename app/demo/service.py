@@ -90,10 +90,11 @@ class Service:
                 continue
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
-                is_ours = str(self.data).encode() in (entry / "environ").read_bytes()
+                variables = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if is_ours and command.encode() in words and b"honcho" not in words and b"-c" not in words:
+            is_it = words[-2:-1] == [command.encode()] and words[0] != b"/bin/sh"
+            if is_it and f"FIXWRIGHT_DATA_DIR={self.data / 'service'}".encode() in variables:
                 return int(entry.name)
         raise FixwrightError(f"no process runs `fixwright {command}`")
 

@@ -117,13 +117,24 @@ def _read_pull(forge: str, payload: Json) -> Event:
     action = _action(payload)
     if action != "closed":
         return Uninteresting(why=f"pull_request.{action}")
-    head = pull.get("head")
     return PullClosed(
         issue=reference,
         actor=_sender(payload),
-        head_branch=_text(head.get("ref")) if isinstance(head, dict) else "",
+        head_branch=_own_branch(pull, reference.repository_id),
         merged=pull.get("merged") is True,
     )
+
+
+def _own_branch(pull: Json, repository_id: str) -> str:
+    """Return the head branch if it is in this repository, else "": a fork's may be named like one of ours."""
+    head = pull.get("head")
+    if not isinstance(head, dict):
+        return ""
+    if "repo" in head:
+        home = head["repo"]
+        if not isinstance(home, dict) or str(home.get("id")) != repository_id:
+            return ""
+    return _text(head.get("ref"))
 
 
 def _read_ping(forge: str, payload: Json) -> Event:

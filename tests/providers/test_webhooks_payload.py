@@ -109,6 +109,18 @@ def test_a_pull_request_whose_branch_and_repository_are_gone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("home", "branch"),
+    [({"id": int(REFERENCE.repository_id)}, "fixwright/issue-3"), ({"id": 9}, ""), (None, ""), ({}, "")],
+    ids=["ours", "a fork", "a deleted fork", "no id"],
+)
+def test_a_forks_branch_is_never_taken_for_ours(home: dict[str, int] | None, branch: str) -> None:
+    pull = {"number": 7, "head": {"ref": "fixwright/issue-3", "repo": home}, "merged": True}
+    event = read("pull_request", payload("closed", pull_request=pull))
+    assert isinstance(event, PullClosed)
+    assert event.head_branch == branch
+
+
+@pytest.mark.parametrize(
     ("name", "content", "why"),
     [
         ("ping", {"zen": "Keep it simple.", "hook_id": 1}, "ping"),
