@@ -53,7 +53,9 @@ def run(seed: int, window_seconds: float) -> Outcome:
             if delivery.status == "failed":
                 stage.world.redeliver(delivery.guid)
         narrator.follow(stage, lambda: _has_settled(stage), PATIENCE_SECONDS)
-        return _judged(stage, victim, instant)
+        outcome = _judged(stage, victim, instant)
+        stage.directory.keep = bool(outcome.problems)
+        return outcome
 
 
 def _kill(stage: Stage, victim: str) -> None:

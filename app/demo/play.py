@@ -41,6 +41,7 @@ def play(name: str, *, case: str = "", keep: bool = False) -> int:
             _act(narrator, stage, scenario, chosen.label)
         finally:
             problems = _conclude(narrator, stage, scenario)
+        stage.directory.keep = bool(problems)
         if keep or (console.is_terminal and os.isatty(0)):
             console.input("\nThe console stays up until you press Enter. ")
     return 1 if problems else 0

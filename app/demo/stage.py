@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ from pathlib import Path
 
 from app.clock import SystemClock
 from app.demo.cases import Case, Files
+from app.demo.data_directory import DataDirectory, data_directory
 from app.demo.scenarios import Scenario
 from app.demo.scripted_model import ScriptedModel
 from app.demo.service import Service
@@ -37,7 +35,7 @@ MILLION = Decimal(1_000_000)
 class Stage:
     """Everything that a scenario plays on."""
 
-    data: Path
+    directory: DataDirectory
     world: LocalWorld
     service: Service
     model: ScriptedModel | None
@@ -49,11 +47,22 @@ class Stage:
     queue: SqliteTaskQueue
     ledger: SqliteLedger
 
+    @property
+    def data(self) -> Path:
+        """Where everything of this demo is kept."""
+        return self.directory.path
+
 
 @contextmanager
 def set_up(scenario: Scenario, case: Case, files: Files) -> Iterator[Stage]:
     """Build the world and start the service; all of it is taken down again at the end."""
-    data = _data_directory()
+    with data_directory() as directory, _played(scenario, case, files, directory) as stage:
+        yield stage
+
+
+@contextmanager
+def _played(scenario: Scenario, case: Case, files: Files, directory: DataDirectory) -> Iterator[Stage]:
+    data = directory.path
     secret, token = secrets.token_hex(32), secrets.token_hex(12)
     inherited = inherited_environment()
     model = _scripted(scenario, case) if "FIXWRIGHT_MODEL" not in inherited else None
@@ -78,7 +87,7 @@ def set_up(scenario: Scenario, case: Case, files: Files) -> Iterator[Stage]:
         service.start()
         database = Database(service.database)
         yield Stage(
-            data=data,
+            directory=directory,
             world=world,
             service=service,
             model=model,
@@ -111,11 +120,3 @@ def _model_settings(model: ScriptedModel) -> dict[str, str]:
         "FIXWRIGHT_MODEL_PRICE_INPUT": str(PRICE_INPUT),
         "FIXWRIGHT_MODEL_PRICE_OUTPUT": str(PRICE_OUTPUT),
     }
-
-
-def _data_directory() -> Path:
-    """Make a fresh directory that the sandbox's user may pass through, and drop those of earlier demos."""
-    root = Path(tempfile.gettempdir()) / f"fixwright-demo-{os.getuid()}"
-    shutil.rmtree(root, ignore_errors=True)
-    root.mkdir(mode=0o711)
-    return root
