@@ -12,7 +12,8 @@ class Halt:
     """A stop that is asked for at most once; the first reason stands."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # A signal handler runs in the very thread that may hold the lock: it must be able to take it again.
+        self._lock = threading.RLock()
         self._outcome: Outcome | None = None
         self._listeners: list[Callable[[], None]] = []
 
