@@ -70,7 +70,7 @@ class Preparation:
             raise Ended(
                 Outcome.DECLINED,
                 Reason.ENVIRONMENT,
-                f"The repository has no commit on its default branch `{branch}`: there is nothing to work on.",
+                f"The repository has no commit on its default branch `{branch}`: nothing to work on.",
             )
         return head
 

@@ -26,15 +26,13 @@ class Voice:
 
     def status(self, task: Task, text: str) -> bool:
         """Rewrite the issue's one status comment."""
-        forge, topic = self._forge, f"status-{task.id}"
-        return forge is None or _said(
-            task, lambda: forge.ensure_comment(task.issue, topic, self._redact(text))
-        )
+        forge, topic, body = self._forge, f"status-{task.id}", self._redact(text)
+        return forge is None or _said(task, lambda: forge.ensure_comment(task.issue, topic, body))
 
     def say(self, task: Task, key: str, text: str) -> bool:
         """Write a comment once per key and claim: for what a person must see, such as an ending."""
-        forge, once = self._forge, f"{key}-{task.id}-{task.generation}"
-        return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, self._redact(text)))
+        forge, once, body = self._forge, f"{key}-{task.id}-{task.generation}", self._redact(text)
+        return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
 
 
 def _said(task: Task, speak: Callable[[], Comment]) -> bool:
