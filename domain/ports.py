@@ -214,13 +214,15 @@ class TaskQueue(Protocol):
         not_before: datetime | None = None,
         recoveries: int | None = None,
         asked: IssueLabelled | CommandGiven | None = None,
+        ending: tuple[Attempt, Outcome] | None = None,
     ) -> Task:
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
         `claimed` happens only in `claim`. `recoveries` sets that counter; RESUMED and RELABELLED set it and
         `attempts` to 0. A move to QUEUED or RUNNING clears reason and detail unless new ones are given.
         `asked` is the event of the person who asked anew: its actor becomes `requested_by`, and a label's
-        title, body and category replace the task's. Raises StaleWrite, IllegalTransition.
+        title, body and category replace the task's. `ending` closes an attempt in the same transaction, as
+        `end_attempt` does: no crash can come between the two. Raises StaleWrite, IllegalTransition.
         """
 
     def task(self, task_id: int) -> Task:

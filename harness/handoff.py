@@ -15,13 +15,17 @@ TAIL_LIMIT = 3000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastAttempt:
-    """An attempt that is over, as far as the next one should know."""
+    """An attempt that is over, as far as the next one should know.
+
+    `start_sha` is the commit that it began from, `tree` what it came to; "" where that is not known.
+    """
 
     number: int
     outcome: Outcome
     claim: Claim | None
     verdict: Verdict | None
     tree: str = ""
+    start_sha: str = ""
 
 
 def hand_off(past: Sequence[PastAttempt], *, continues: bool, files: Sequence[str] = ()) -> str:

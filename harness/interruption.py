@@ -15,7 +15,8 @@ class InterruptibleSandbox:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._lock = threading.Lock()
+        # A signal handler runs in the very thread that may hold the lock: it must be able to take it again.
+        self._lock = threading.RLock()
         self._open: set[SandboxSession] = set()
         self._stopped = threading.Event()
 

@@ -46,3 +46,6 @@ class Journal(Protocol):
 
     def past_claim(self) -> Claim | None:
         """Return the report that an earlier life of this attempt got, if it got that far."""
+
+    def past_restatement(self) -> Restatement | None:
+        """Return how an earlier life of this attempt understood the issue, if it got that far."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain.claim import Claim
-from domain.errors import BranchMoved, PolicyRefusal
+from domain.errors import BranchMoved, PolicyRefusal, StaleWrite
 from domain.model import Attempt, CloneAccess, Publication, PublicationKind, Pull, PullProposal, Task
 from domain.policy import branch_name
 from domain.ports import Forge, TaskQueue
+from domain.text import Redactor
 from harness import report
 from harness.git import Mirror
 from harness.verify import VerifiedChange
@@ -44,11 +45,14 @@ class StartPoint:
 class Publisher:
     """Publishes for one repository, through one mirror and one forge."""
 
-    def __init__(self, forge: Forge, queue: TaskQueue, mirror: Mirror, access: CloneAccess) -> None:
+    def __init__(
+        self, forge: Forge, queue: TaskQueue, mirror: Mirror, access: CloneAccess, *, redact: Redactor
+    ) -> None:
         self._forge = forge
         self._queue = queue
         self._mirror = mirror
         self._access = access
+        self._redact = redact
 
     def open_pull(
         self,
@@ -74,12 +78,22 @@ class Publisher:
         return self.finish(task, self._intend(task, attempt, start, content))
 
     def finish(self, task: Task, intent: Publication) -> Publication:
-        """Carry an intent out, or on: each step first looks whether it was done already."""
+        """Carry an intent out, or on: each step first looks whether it was done already.
+
+        Raises BranchMoved, GitError, ForgeError, StaleWrite.
+        """
         self._mirror.push(self._access, intent.commit_sha, intent.branch, intent.expected_sha)
         pull: Pull | None = None
         if intent.kind is PublicationKind.PULL:
+            self._still_wanted(task)
             pull = self._ensure_pull(task, intent)
         return self._queue.published(intent, pull=pull)
+
+    def _still_wanted(self, task: Task) -> None:
+        """Look once more before people see anything: a push takes long enough for a change of mind."""
+        now = self._queue.task(task.id)
+        if (now.state, now.generation) != (task.state, task.generation):
+            raise StaleWrite(f"task {task.id} is {now.state} now; its pull request was not opened")
 
     def _ensure_pull(self, task: Task, intent: Publication) -> Pull:
         repository = self._forge.repository(task.issue.repository_id)
@@ -96,7 +110,7 @@ class Publisher:
         branch = start.branch or self._free_branch(task)
         commit = start.sha
         if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
-            message = report.commit_message(task, content.claim)
+            message = self._redact(report.commit_message(task, content.claim))
             commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)
         return self._queue.intend(
             task,
@@ -106,8 +120,8 @@ class Publisher:
             commit_sha=commit,
             tree=content.tree,
             expected_sha=start.sha if start.branch else "",
-            title=report.pull_title(task),
-            body=content.body,
+            title=self._redact(report.pull_title(task)),
+            body=self._redact(content.body),
         )
 
     def _free_branch(self, task: Task) -> str:

@@ -84,17 +84,19 @@ class AttemptRecords:
         outcome or somebody else's.
         """
         with self._database.write() as connection:
-            row = connection.execute(
-                "UPDATE attempts SET outcome = :outcome, ended_at = :now"
-                f" WHERE {_FENCE} AND outcome IS NULL RETURNING *",
-                {"outcome": outcome, "now": time_text(self._clock.now())} | _fence_of(attempt),
-            ).fetchone()
-            if row is None:
-                return _closed_before(connection, attempt, outcome)
-            if outcome not in UNCOUNTED:
-                connection.execute(
-                    "UPDATE tasks SET attempts = attempts + 1 WHERE id = ?", (attempt.task_id,)
-                )
+            return self._end(connection, attempt, outcome)
+
+    def _end(self, connection: sqlite3.Connection, attempt: Attempt, outcome: Outcome) -> Attempt:
+        """Close an attempt within a transaction. Raises StaleWrite."""
+        row = connection.execute(
+            f"UPDATE attempts SET outcome = :outcome, ended_at = :now WHERE {_FENCE} AND outcome IS NULL"
+            " RETURNING *",
+            {"outcome": outcome, "now": time_text(self._clock.now())} | _fence_of(attempt),
+        ).fetchone()
+        if row is None:
+            return _closed_before(connection, attempt, outcome)
+        if outcome not in UNCOUNTED:
+            connection.execute("UPDATE tasks SET attempts = attempts + 1 WHERE id = ?", (attempt.task_id,))
         return attempt_from(row)
 
     def attempts(self, task_id: int) -> list[Attempt]:
@@ -162,10 +164,10 @@ class AttemptRecords:
         blob = self._attempt_row(attempt, "verdict")["verdict"]
         return verdict_from(blob) if blob is not None else None
 
-    def _close_open_attempt(self, connection: sqlite3.Connection, task_id: int) -> None:
+    def _close_open_attempt(self, connection: sqlite3.Connection, task_id: int, outcome: Outcome) -> None:
         connection.execute(
             "UPDATE attempts SET outcome = ?, ended_at = ? WHERE task_id = ? AND outcome IS NULL",
-            (Outcome.INTERRUPTED, time_text(self._clock.now()), task_id),
+            (outcome, time_text(self._clock.now()), task_id),
         )
 
     def _update(self, attempt: Attempt, assignment: str, values: Mapping[str, str | bytes | None]) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from domain.errors import IllegalTransition, StaleWrite
 from domain.events import CommandGiven, IssueLabelled
-from domain.model import Category, Reason, Task
+from domain.model import Attempt, Category, Outcome, Reason, Task
 from domain.ports import Clock, TaskQueue
 from domain.states import State, Trigger, after
 from store.attempts import AttemptRecords
@@ -18,6 +18,12 @@ from store.rows import moment_of, storable, task_from, time_text
 from store.signals import SignalRecords
 
 _FRESH_STARTS = frozenset({Trigger.RESUMED, Trigger.RELABELLED})
+_LEFT_OPEN_ENDS_AS = {
+    Trigger.RESUMED: Outcome.INTERRUPTED,
+    Trigger.RELABELLED: Outcome.INTERRUPTED,
+    Trigger.CANCELLED: Outcome.CANCELLED,
+    Trigger.MERGED: Outcome.CANCELLED,
+}
 _KEEPING_REASON = frozenset({State.BLOCKED, State.CANCELLED})
 
 _CLAIM = """
@@ -115,12 +121,13 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
         not_before: datetime | None = None,
         recoveries: int | None = None,
         asked: IssueLabelled | CommandGiven | None = None,
+        ending: tuple[Attempt, Outcome] | None = None,
     ) -> Task:
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
         Reason and detail not given stay as they are on the way to BLOCKED or CANCELLED, and are cleared
-        on every other. RESUMED and RELABELLED also close an attempt that was left open, as INTERRUPTED.
-        `not_before` has a meaning on the way to QUEUED only.
+        on every other. RESUMED and RELABELLED also close an attempt that was left open, as INTERRUPTED;
+        CANCELLED and MERGED as CANCELLED. `not_before` has a meaning on the way to QUEUED only.
         """
         if trigger is Trigger.CLAIMED:
             raise IllegalTransition("a task is claimed by `claim` only")
@@ -147,11 +154,24 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
                 )
             if asked is not None:
                 row = self._asked_anew(connection, task.id, asked)
-            moved = task_from(row)
-            if trigger in _FRESH_STARTS:
-                self._close_open_attempt(connection, task.id)
+            moved = self._with_attempts_ended(connection, task_from(row), trigger, ending)
             _record(connection, moved, trigger, task.state)
         return moved
+
+    def _with_attempts_ended(
+        self,
+        connection: sqlite3.Connection,
+        moved: Task,
+        trigger: Trigger,
+        ending: tuple[Attempt, Outcome] | None,
+    ) -> Task:
+        """Close the attempt that ends with this move, and one that must not stay open after it."""
+        if ending is not None:
+            self._end(connection, *ending)
+        if trigger in _LEFT_OPEN_ENDS_AS:
+            self._close_open_attempt(connection, moved.id, _LEFT_OPEN_ENDS_AS[trigger])
+        row = connection.execute("SELECT * FROM tasks WHERE id = ?", (moved.id,)).fetchone()
+        return task_from(row)
 
     def _asked_anew(
         self, connection: sqlite3.Connection, task_id: int, asked: IssueLabelled | CommandGiven

@@ -27,7 +27,6 @@ EXCEPTIONS = {
     "store/tasks.py: SqliteTaskQueue.move has": "implements TaskQueue.move",
     "app/settings.py: file of": "a little over: every setting with its words, once",
     "app/demo/scripted_model.py: file of": "a little over: an endpoint and the scripts that it plays",
-    "harness/attempt.py: file of": "a little over: the straight line of one attempt, read top to bottom",
 }
 """Beginnings of complaints that are allowed, and why. One of the ports that is not needed fails a test."""
 

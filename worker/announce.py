@@ -8,7 +8,6 @@ from domain.budget import next_utc_day, show_money
 from domain.model import Money, Outcome, Reason
 from domain.text import clip, inert
 from harness import report
-from harness.attempt import AttemptResult
 
 _COMMAND = "`/fixwright resume`"
 
@@ -94,41 +93,37 @@ def in_review(pull_number: int, url: str, cost: Money) -> str:
     return f"**In review:** draft pull request [#{pull_number}]({url}). {show_money(cost)} spent."
 
 
-def waiting(result: AttemptResult, now: datetime) -> str:
+def done(cost: Money) -> str:
+    """Return the status of a task whose pull request was merged."""
+    return f"**Merged.** {show_money(cost)} spent."
+
+
+def waiting(outcome: Outcome, detail: str, now: datetime) -> str:
     """Return the status of a task that goes on by itself, and why it waits."""
-    if result.outcome is Outcome.DAILY_LIMIT:
+    if outcome is Outcome.DAILY_LIMIT:
         until = next_utc_day(now)
         why = f"The daily budget of this repository is used up; I go on after {until:%Y-%m-%d %H:%M} UTC."
-    elif result.outcome is Outcome.INTERRUPTED:
+    elif outcome is Outcome.INTERRUPTED:
         why = "The service is restarting; the work goes on from its last step."
     else:
-        why = f"A temporary problem; I will try again by myself. {result.detail}"
+        why = f"A temporary problem; I will try again by myself. {detail}"
     return report.queued_comment(why)
 
 
-def trying_again(attempts: int, result: AttemptResult) -> str:
-    """Return the status after an attempt that was not accepted."""
-    return f"**Attempt {attempts} was not accepted; trying again.**\n\n{what_was_seen(result)}"
+def trying_again(attempts: int, seen: str) -> str:
+    """Return the status after an attempt that was not accepted. `seen` is ready Markdown."""
+    return f"**Attempt {attempts} was not accepted; trying again.**\n\n{seen}"
 
 
-def what_was_seen(result: AttemptResult, branch: str = "") -> str:
-    """Return what an attempt came to, as Markdown: the questions, the verdict, or the plain reason."""
-    parts = []
-    if result.restatement is not None and result.reason is Reason.NEEDS_INFORMATION:
-        parts.append(report.restated_detail(result.restatement))
-    elif result.verdict is not None:
-        parts.append(report.verdict_detail(result.verdict))
-    elif result.detail:
-        parts.append(inert(clip(result.detail, 4000)))
-    if branch:
-        parts.append(f"Unfinished work is on the branch `{branch}`.")
-    return "\n\n".join(parts)
+def plain(detail: str) -> str:
+    """Return a detail from our records as Markdown that does nothing."""
+    return inert(clip(detail, 4000))
+
+
+def with_branch(seen: str, branch: str) -> str:
+    """Add where the unfinished work is, if there is any."""
+    parts = [seen, f"Unfinished work is on the branch `{branch}`." if branch else ""]
+    return "\n\n".join(part for part in parts if part)
 
 
 RECOVERED = "**The service stopped in the middle of the work.** It goes on from the last step by itself."
-
-
-def ending_without_cost(reason: Reason) -> str:
-    """Return the comment for a task that ended outside any attempt."""
-    headline, next_step = ENDINGS[reason]
-    return f"**{headline}**\n\nNext: {next_step}"

@@ -12,6 +12,7 @@ class Halt:
     """A stop that is asked for at most once; the first reason stands."""
 
     def __init__(self) -> None:
+        # One lock for all: a listener that is told at once may itself ask.
         self._lock = threading.RLock()
         self._outcome: Outcome | None = None
         self._listeners: list[Callable[[], None]] = []

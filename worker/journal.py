@@ -1,4 +1,4 @@
-"""The journal of an attempt, kept in the store and in the transcript."""
+"""The journal of an attempt, kept in the store and in the transcript, with live secrets taken out."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from domain.claim import Claim, Restatement
 from domain.errors import Stopped
 from domain.model import Attempt, Phase, Verdict
 from domain.ports import Clock, Ledger, TaskQueue
+from domain.text import Redactor
 from harness.journal import PhaseNote
 from harness.transcript import Transcript
 from worker.halt import Halt
+from worker.redacting import redacted, redacted_verdict
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +31,7 @@ class StoreJournal:
     clock: Clock
     attempt: Attempt
     halt: Halt
+    redact: Redactor
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
@@ -54,7 +57,7 @@ class StoreJournal:
                 started_at=started_at,
                 seconds=self.clock.monotonic() - began,
                 cost=self.ledger.spent_on_attempt(self.attempt.id) - before,
-                note=note.text,
+                note=self.redact(note.text),
             )
             self.queue.add_phase(self.attempt, phase)
             log.info("phase ends", attempt=self.attempt.id, phase=name, seconds=round(phase.seconds, 2))
@@ -65,26 +68,32 @@ class StoreJournal:
 
     def restated(self, restatement: Restatement) -> None:
         """Store the restatement."""
+        restatement = redacted(restatement, self.redact)
         self.restatement = restatement
         self.queue.save_report(self.attempt, restatement=restatement, claim=None)
         self.transcript.append({"restatement": restatement.model_dump()})
 
     def stepped(self, step: int, record: Mapping[str, object]) -> None:
-        """Append the step to the transcript; only then does it count."""
+        """Append the step to the transcript; only then does it count.
+
+        The row comes first, because it is fenced: who has lost the task must not write into the transcript
+        of whoever has it now. Raises StaleWrite.
+        """
+        self.attempt = self.queue.note_progress(self.attempt, steps=step)
         entry = {**record, "step": step, "at": self.clock.now().isoformat()}
         self.transcript.append(entry)
         self.steps.append(entry)
-        self.attempt = self.queue.note_progress(self.attempt, steps=step)
 
     def claimed(self, claim: Claim) -> None:
         """Store the agent's report."""
+        claim = redacted(claim, self.redact)
         self.claim = claim
         self.queue.save_report(self.attempt, restatement=self.restatement, claim=claim)
         self.transcript.append({"claim": claim.model_dump()})
 
     def judged(self, verdict: Verdict) -> None:
         """Store the verdict."""
-        self.queue.save_verdict(self.attempt, verdict)
+        self.queue.save_verdict(self.attempt, redacted_verdict(verdict, self.redact))
 
     def should_stop(self) -> bool:
         """Tell whether a stop was asked for."""
@@ -97,3 +106,7 @@ class StoreJournal:
     def past_claim(self) -> Claim | None:
         """Return the report that is already there, if any."""
         return self.claim
+
+    def past_restatement(self) -> Restatement | None:
+        """Return the restatement that is already there, if any."""
+        return self.restatement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Protocol
 
 import structlog
@@ -13,11 +14,14 @@ from domain.model import Outcome, Reason, Task
 from domain.states import State, Trigger
 from worker import announce
 from worker.halt import Halt
-from worker.recover import recover_orphan
+from worker.recover import open_attempt, recover_orphan
 from worker.task_work import Shop, TaskWork
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
+
+TOLD_AGAIN = timedelta(days=1)
+"""How far back a worker that starts makes sure that people were told where their tasks stand."""
 
 
 HOUSEKEEPING_SECONDS = 60.0
@@ -51,6 +55,8 @@ class Loop:
         self.poll_seconds = poll_seconds
         self._stopping = threading.Event()
         self._halt: Halt | None = None
+        self._untold: list[int] = []
+        self._caught_up = False
 
     def stop(self) -> None:
         """Ask the loop to end: a running attempt stops at its step, and goes on at the next start."""
@@ -60,20 +66,27 @@ class Loop:
             halt.ask(Outcome.INTERRUPTED)
 
     def run(self) -> None:
-        """Work until `stop`."""
+        """Work until `stop`. While the store cannot be reached, nothing is done and nothing is lost."""
         log.info("worker is up", identity=self.identity)
         while not self._stopping.is_set():
-            if not self.turn():
+            try:
+                worked = self.turn()
+                patience = self._patience()
+            except StoreUnavailable as error:
+                log.warning("worker waits for the store", error=str(error))
+                worked, patience = False, self.poll_seconds
+            if not worked:
                 self._keep_house()
-                self.listener.wait(self._patience())
+                self.listener.wait(patience)
         log.info("worker is down", identity=self.identity)
 
     def turn(self) -> bool:
-        """Do one round; tell whether a task was worked on."""
+        """Do one round; tell whether a task was worked on. Raises StoreUnavailable."""
         shop = self.shop
         shop.desk.clear()
         for orphan in shop.queue.orphans(self.identity):
-            recover_orphan(shop.queue, orphan, self._voice(orphan), shop.clock.now())
+            self._take_up(orphan)
+        self._tell()
         task = shop.queue.claim(self.identity, shop.lease_seconds)
         if task is None:
             return False
@@ -84,6 +97,29 @@ class Loop:
             shop.queue.move(task, Trigger.BLOCKED, reason=Reason.CONFIG, detail=detail)
         return True
 
+    def _take_up(self, orphan: Task) -> None:
+        task = recover_orphan(self.shop.queue, orphan, self.shop.clock.now())
+        if task is None:
+            return
+        if task.state is State.QUEUED:
+            voice = Voice(self.shop.forges.get(task.issue.forge), self.shop.redact)
+            voice.status(task, announce.RECOVERED)
+        else:
+            self._untold.append(task.id)
+
+    def _tell(self) -> None:
+        """Say what is still to be said: of moves by signals, and what a crash or an outage kept back."""
+        queue = self.shop.queue
+        if not self._caught_up:
+            since = self.shop.clock.now() - TOLD_AGAIN
+            self._untold += [task.id for task in queue.tasks() if task.updated_at >= since]
+            self._caught_up = True
+        self._untold += self.shop.desk.take_moved()
+        while self._untold:
+            if not self.shop.notices.post(queue.task(self._untold[0])):
+                return
+            del self._untold[0]
+
     def _work_on(self, task: Task) -> None:
         halt = Halt()
         self._halt = halt
@@ -92,6 +128,8 @@ class Loop:
         log.info("task claimed", task=task.id, issue=task.issue.number, repository=task.repository_name)
         try:
             TaskWork(self.shop, task, halt).run()
+        except StoreUnavailable:
+            raise  # the task stays ours on paper, and is taken up again when its lease is over
         except FixwrightError:
             log.exception("task failed", task=task.id)
             self._set_aside(task)
@@ -104,13 +142,15 @@ class Loop:
 
     def _set_aside(self, task: Task) -> None:
         """Block a task whose work raised what nobody foresaw; the log has the trace, the issue a word."""
-        current = self.shop.queue.task(task.id)
+        queue = self.shop.queue
+        current = queue.task(task.id)
         if current.state is not State.RUNNING or current.generation != task.generation:
             return
-        moved = self.shop.queue.move(current, Trigger.BLOCKED, reason=Reason.INTERNAL_ERROR)
-        voice = self._voice(moved)
-        text = announce.ending_without_cost(Reason.INTERNAL_ERROR)
-        voice.say(moved, "ended", text)
+        attempt = open_attempt(queue, current)
+        ending = (attempt, Outcome.ORPHANED) if attempt else None
+        queue.move(current, Trigger.BLOCKED, reason=Reason.INTERNAL_ERROR, ending=ending)
+        self._untold.append(task.id)
+        self._tell()
 
     def _keep_house(self) -> None:
         """Do what idle moments are for, now and then; a trouble with it must not end the loop."""
@@ -122,9 +162,6 @@ class Loop:
             self._housekeeping()
         except StoreUnavailable as error:
             log.warning("house not kept", error=str(error))
-
-    def _voice(self, task: Task) -> Voice:
-        return Voice(self.shop.forges.get(task.issue.forge), self.shop.redact)
 
     def _patience(self) -> float:
         due = self.shop.queue.next_due()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.errors import NotFound
-from domain.model import Attempt, Issue, Reason, Task
+from domain.model import Attempt, Reason, Task
 from domain.policy import may_trigger
 from domain.ports import Forge, TaskQueue
 from domain.text import clip
@@ -18,11 +18,7 @@ MAX_LOOKUPS = 20
 
 def why_not(task: Task, forge: Forge) -> tuple[Reason, str] | None:
     """Return why a task must not run now, or None. Raises ForgeError when that cannot be told."""
-    try:
-        issue = forge.issue(task.issue)
-    except NotFound as error:
-        return Reason.WITHDRAWN, f"The issue cannot be found any more: {error}"
-    problem = _not_workable(issue)
+    problem = why_unworkable(task, forge)
     if problem:
         return Reason.WITHDRAWN, problem
     permission = forge.permission_of(task.issue.repository_id, task.requested_by)
@@ -31,7 +27,12 @@ def why_not(task: Task, forge: Forge) -> tuple[Reason, str] | None:
     return Reason.NOT_PERMITTED, f"`{task.requested_by.login}` has {permission} access to this repository."
 
 
-def _not_workable(issue: Issue) -> str:
+def why_unworkable(task: Task, forge: Forge) -> str:
+    """Return why an issue is nothing to work on as it stands now, or "". Raises ForgeError."""
+    try:
+        issue = forge.issue(task.issue)
+    except NotFound as error:
+        return f"The issue cannot be found any more: {error}."
     if not issue.is_open:
         return "The issue is closed."
     if issue.is_pull:
@@ -79,6 +80,7 @@ def past_attempts(queue: TaskQueue, current: Attempt) -> tuple[PastAttempt, ...]
                 claim=queue.report(attempt)[1],
                 verdict=verdict,
                 tree=verdict.tree if verdict else "",
+                start_sha=attempt.base_sha,
             )
         )
     return tuple(past)

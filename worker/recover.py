@@ -7,21 +7,22 @@ from datetime import datetime
 import structlog
 
 from domain.errors import StaleWrite
-from domain.model import Outcome, Task
+from domain.model import Attempt, Outcome, Task
 from domain.policy import settle
 from domain.ports import TaskQueue
-from worker import announce
-from worker.voice import Voice
+from domain.states import Trigger
 
 log = structlog.get_logger(__name__)
 
 
-def recover_orphan(queue: TaskQueue, task: Task, voice: Voice, now: datetime) -> None:
+def recover_orphan(queue: TaskQueue, task: Task, now: datetime) -> Task | None:
     """Put an orphaned task back into the queue, or before a person when that happened too often.
 
-    Its attempt stays open: the next claim goes on from the last step, with what is left of the budget.
+    In the queue its attempt stays open: the next claim goes on from the last step, with what is left of the
+    budget. Returns the task as it is then, or None where somebody else was faster.
     """
     plan = settle(Outcome.ORPHANED, task, reason=None, max_attempts=0, now=now)
+    attempt = open_attempt(queue, task) if plan.trigger is Trigger.BLOCKED else None
     try:
         task = queue.move(
             task,
@@ -29,12 +30,15 @@ def recover_orphan(queue: TaskQueue, task: Task, voice: Voice, now: datetime) ->
             reason=plan.reason,
             not_before=plan.not_before,
             recoveries=plan.recoveries,
+            ending=(attempt, Outcome.ORPHANED) if attempt else None,
         )
     except StaleWrite:
-        return
+        return None
     log.warning("orphaned task recovered", task=task.id, state=task.state, recoveries=task.recoveries)
-    if plan.reason is not None:
-        text = announce.ending_without_cost(plan.reason)
-        voice.say(task, "ended", text)
-    else:
-        voice.status(task, announce.RECOVERED)
+    return task
+
+
+def open_attempt(queue: TaskQueue, task: Task) -> Attempt | None:
+    """Return the attempt that a task has open, or None."""
+    attempts = queue.attempts(task.id)
+    return attempts[-1] if attempts and attempts[-1].outcome is None else None

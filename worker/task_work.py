@@ -32,9 +32,10 @@ from harness.transcript import Transcript
 from worker import readiness
 from worker.halt import Halt
 from worker.journal import StoreJournal
+from worker.notices import Notices
 from worker.settle import Settler
 from worker.signals import SignalDesk
-from worker.supervisor import Supervisor
+from worker.supervisor import Rhythm, Supervisor
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -56,6 +57,12 @@ class Shop:
     transcripts: Path
     redact: Redactor
     lease_seconds: float
+    beat_seconds: float = 1.0
+
+    @property
+    def notices(self) -> Notices:
+        """What speaks for this worker's tasks."""
+        return Notices(queue=self.queue, ledger=self.ledger, forges=self.forges, redact=self.redact)
 
 
 class TaskWork:
@@ -72,7 +79,9 @@ class TaskWork:
             ledger=shop.ledger,
             forge=self._forge,
             voice=Voice(self._forge, shop.redact),
+            notices=shop.notices,
             clock=shop.clock,
+            redact=shop.redact,
             max_attempts=shop.caps.max_attempts,
             model=shop.model,
         )
@@ -85,10 +94,11 @@ class TaskWork:
                 queue=self._shop.queue,
                 desk=self._shop.desk,
                 halt=self._halt,
-                lease_seconds=self._shop.lease_seconds,
+                rhythm=Rhythm(lease_seconds=self._shop.lease_seconds, beat_seconds=self._shop.beat_seconds),
             ):
                 result = self._result()
                 if result is not None:
+                    self._shop.desk.clear()  # what people said until now counts before anything is published
                     self._settler.settle(self._task, self._attempt, result)
         except StaleWrite:
             self._settler.stood_down(self._task)
@@ -115,9 +125,12 @@ class TaskWork:
             self._settler.withdraw(task, *refusal)
             return None
         repository = self._forge.repository(task.issue.repository_id)
+        if repository.archived:
+            self._settler.withdraw(task, Reason.WITHDRAWN, "The repository is archived.")
+            return None
         access = self._forge.clone_access(repository.id)
         mirror = shop.bench.workspaces.mirror_for(repository)
-        self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access)
+        self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access, redact=shop.redact)
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
         self._attempt = shop.queue.begin_attempt(task)
@@ -135,7 +148,8 @@ class TaskWork:
         return self._attempt_run(repository, access, meter)
 
     def _attempt_run(self, repository: Repository, access: CloneAccess, meter: AttemptMeter) -> AttemptResult:
-        task, shop, attempt = self._task, self._shop, self._opened()
+        shop, attempt = self._shop, self._opened()
+        task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         order = Order(
             task=task,
             attempt=attempt,
@@ -152,6 +166,7 @@ class TaskWork:
             clock=shop.clock,
             attempt=attempt,
             halt=self._halt,
+            redact=shop.redact,
         )
         sandbox = InterruptibleSandbox(shop.bench.sandbox)
         self._halt.on_ask(sandbox.interrupt)
@@ -170,7 +185,7 @@ class TaskWork:
                 continue
             done = publication if publication.done_at else publisher.finish(self._task, publication)
             if done.kind is PublicationKind.PULL:
-                self._settler.finish(self._task, attempt, done)
+                self._settler.finish(self._task, attempt)
                 return True
         return False
 

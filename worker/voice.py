@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import structlog
 
-from domain.errors import ForgeError
-from domain.model import Task
+from domain.errors import ForgeError, ForgeUnavailable
+from domain.model import Comment, Task
 from domain.ports import Forge
 from domain.text import Redactor
 
@@ -13,26 +15,32 @@ log = structlog.get_logger(__name__)
 
 
 class Voice:
-    """Speaks on one forge, if it is still there. One that cannot be reached costs a warning, not the task."""
+    """Speaks on one forge, if it is still there. One that cannot be reached costs a warning, not the task.
+
+    Each method returns False where the same words are worth another try later.
+    """
 
     def __init__(self, forge: Forge | None, redact: Redactor) -> None:
         self._forge = forge
         self._redact = redact
 
-    def status(self, task: Task, text: str) -> None:
+    def status(self, task: Task, text: str) -> bool:
         """Rewrite the issue's one status comment."""
-        if self._forge is None:
-            return
-        try:
-            self._forge.ensure_comment(task.issue, f"status-{task.id}", self._redact(text))
-        except ForgeError as error:
-            log.warning("status comment not written", task=task.id, error=str(error))
+        forge, topic, body = self._forge, f"status-{task.id}", self._redact(text)
+        return forge is None or _said(task, lambda: forge.ensure_comment(task.issue, topic, body))
 
-    def say(self, task: Task, key: str, text: str) -> None:
-        """Write a comment once per key: for what a person must see, such as an ending."""
-        if self._forge is None:
-            return
-        try:
-            self._forge.add_comment(task.issue, f"{key}-{task.id}-{task.generation}", self._redact(text))
-        except ForgeError as error:
-            log.warning("comment not written", task=task.id, key=key, error=str(error))
+    def say(self, task: Task, key: str, text: str) -> bool:
+        """Write a comment once per key and claim: for what a person must see, such as an ending."""
+        forge, once, body = self._forge, f"{key}-{task.id}-{task.generation}", self._redact(text)
+        return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
+
+
+def _said(task: Task, speak: Callable[[], Comment]) -> bool:
+    try:
+        speak()
+    except ForgeUnavailable as error:
+        log.warning("comment has to wait", task=task.id, error=str(error))
+        return False
+    except ForgeError as error:
+        log.warning("comment not written", task=task.id, error=str(error))
+    return True

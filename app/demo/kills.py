@@ -15,13 +15,12 @@ from rich.console import Console
 
 from app.demo.cases import load_case
 from app.demo.narrator import Narrator
-from app.demo.play import problems_of
+from app.demo.play import has_settled, problems_of
 from app.demo.scenarios import scenario_named
 from app.demo.service import PROJECT
 from app.demo.sources import files_of
 from app.demo.stage import Stage, set_up
 from domain.errors import FixwrightError
-from domain.states import State
 
 PATIENCE_SECONDS = 240
 CALLS_OF_A_QUIET_RUN = 7
@@ -52,7 +51,7 @@ def run(seed: int, window_seconds: float) -> Outcome:
         for delivery in stage.world.deliveries():
             if delivery.status == "failed":
                 stage.world.redeliver(delivery.guid)
-        narrator.follow(stage, lambda: _has_settled(stage), PATIENCE_SECONDS)
+        narrator.follow(stage, lambda: has_settled(stage), PATIENCE_SECONDS)
         outcome = _judged(stage, victim, instant)
         stage.directory.keep = bool(outcome.problems)
         return outcome
@@ -64,11 +63,6 @@ def _kill(stage: Stage, victim: str) -> None:
     except (FixwrightError, ProcessLookupError):
         return
     stage.service.wait_ended(20)
-
-
-def _has_settled(stage: Stage) -> bool:
-    tasks = stage.queue.tasks()
-    return bool(tasks) and tasks[0].state not in {State.QUEUED, State.RUNNING}
 
 
 def _judged(stage: Stage, victim: str, instant: float) -> Outcome:

@@ -60,7 +60,7 @@ def _act(narrator: Narrator, stage: Stage, scenario: Scenario, label: str) -> No
     stage.world.label(stage.issue, stage.maintainer, label)
     if scenario.meanwhile is Meanwhile.KILL:
         _kill_the_worker(narrator, stage)
-    narrator.follow(stage, lambda: _has_settled(stage), PATIENCE_SECONDS)
+    narrator.follow(stage, lambda: has_settled(stage), PATIENCE_SECONDS)
     if scenario.meanwhile is Meanwhile.RESUME:
         _resume(narrator, stage)
 
@@ -85,7 +85,7 @@ def _resume(narrator: Narrator, stage: Stage) -> None:
     generation = task.generation
     narrator.follow(
         stage,
-        lambda: stage.queue.tasks()[0].generation > generation and _has_settled(stage),
+        lambda: stage.queue.tasks()[0].generation > generation and has_settled(stage),
         PATIENCE_SECONDS,
     )
 
@@ -95,9 +95,13 @@ def _steps(stage: Stage) -> int:
     return sum(attempt.steps for attempt in stage.queue.attempts(tasks[0].id)) if tasks else 0
 
 
-def _has_settled(stage: Stage) -> bool:
+def has_settled(stage: Stage) -> bool:
+    """Tell whether the task is at rest, and the issue says so."""
     tasks = stage.queue.tasks()
-    return bool(tasks) and tasks[0].state not in {State.QUEUED, State.RUNNING}
+    if not tasks or tasks[0].state in {State.QUEUED, State.RUNNING}:
+        return False
+    told = f"-{tasks[0].id}-{tasks[0].generation} -->"
+    return any(told in comment.body for comment in stage.world.comments(stage.issue))
 
 
 # -- the end ----------------------------------------------------------------------------------------

@@ -28,6 +28,12 @@ class ScriptedAgent:
         self._usage = usage or Usage(input_tokens=1000, output_tokens=100)
         self._command_seconds = command_seconds
 
+    def prestart(self) -> None:
+        """There is nothing to get ready."""
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
     def run(self, brief: Brief, session: SandboxSession, meter: Meter, observer: Observer) -> AgentReport:
         """Run the commands one by one, then hand in the claim. Raises Stopped, SandboxError."""
         restatement = None if brief.skip_restatement else self._restatement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,7 +22,7 @@ from domain.model import (
     TestRun,
     Verdict,
 )
-from domain.states import Trigger
+from domain.states import State, Trigger
 from store.attempts import UNCOUNTED
 from store.inbox import SqliteInbox
 from store.tasks import SqliteTaskQueue
@@ -143,10 +144,14 @@ def test_attempt_begins_only_for_a_running_task(inbox: SqliteInbox, queue: Sqlit
 
 
 @pytest.mark.parametrize(
-    ("out", "back"), [(Trigger.BLOCKED, Trigger.RESUMED), (Trigger.CANCELLED, Trigger.RELABELLED)]
+    ("out", "back", "ended"),
+    [
+        (Trigger.BLOCKED, Trigger.RESUMED, Outcome.INTERRUPTED),
+        (Trigger.CANCELLED, Trigger.RELABELLED, Outcome.CANCELLED),
+    ],
 )
 def test_resumed_task_begins_a_new_attempt(
-    inbox: SqliteInbox, queue: SqliteTaskQueue, out: Trigger, back: Trigger
+    inbox: SqliteInbox, queue: SqliteTaskQueue, out: Trigger, back: Trigger, ended: Outcome
 ) -> None:
     task = running_task(inbox, queue)
     queue.begin_attempt(task)
@@ -156,7 +161,45 @@ def test_resumed_task_begins_a_new_attempt(
 
     assert resumed.attempts == 0
     assert attempt.number == 2
-    assert [each.outcome for each in queue.attempts(task.id)] == [Outcome.INTERRUPTED, None]
+    assert [each.outcome for each in queue.attempts(task.id)] == [ended, None]
+
+
+@pytest.mark.parametrize("trigger", [Trigger.CANCELLED, Trigger.MERGED])
+def test_a_task_that_is_over_leaves_no_attempt_open(
+    inbox: SqliteInbox, queue: SqliteTaskQueue, trigger: Trigger
+) -> None:
+    task = running_task(inbox, queue)
+    attempt = queue.begin_attempt(task)
+
+    queue.move(task, trigger)
+
+    assert [each.outcome for each in queue.attempts(task.id)] == [Outcome.CANCELLED]
+    with pytest.raises(StaleWrite):
+        queue.note_progress(attempt, steps=1)
+
+
+def test_a_move_and_the_end_of_its_attempt_are_one(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
+    task = running_task(inbox, queue)
+    attempt = queue.begin_attempt(task)
+
+    moved = queue.move(task, Trigger.RETRIED, ending=(attempt, Outcome.UNVERIFIED))
+
+    assert moved.attempts == queue.task(task.id).attempts == 1
+    assert [each.outcome for each in queue.attempts(task.id)] == [Outcome.UNVERIFIED]
+
+
+def test_a_move_whose_attempt_is_another_s_is_not_made(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
+    task = running_task(inbox, queue)
+    attempt = queue.begin_attempt(task)
+
+    with pytest.raises(StaleWrite):
+        queue.move(
+            task,
+            Trigger.RETRIED,
+            ending=(replace(attempt, generation=attempt.generation - 1), Outcome.REFUSED),
+        )
+
+    assert queue.task(task.id).state is State.RUNNING
 
 
 def test_progress_keeps_what_is_not_given_and_never_goes_back(

@@ -1,0 +1,128 @@
+"""Lets the agent work: localize, brief it, run it in the sandbox, and read how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from domain.claim import Claim, Restatement
+from domain.errors import AgentFailure
+from domain.model import Limit, Localization, Outcome, Reason
+from domain.ports import AgentReport, Brief, Meter
+from harness.checkpoints import Checkpoints, Start
+from harness.ground import Ground
+from harness.handoff import hand_off
+from harness.inspection import Inspection
+from harness.journal import Journal
+from harness.order import Bench, Ended, Order, Progress
+from harness.verify import Baseline
+
+SLICE_TOKENS = 6000
+"""Tokens of source that the localizer may put into the brief."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """The agent's part of one attempt."""
+
+    bench: Bench
+    order: Order
+    ground: Ground
+    meter: Meter
+    journal: Journal
+    known: Progress
+
+    def work(self, baseline: Baseline, inspection: Inspection) -> Claim:
+        """Return the agent's report.
+
+        Raises Ended where there is none, AgentFailure, Stopped, SandboxError.
+        """
+        self._ask_first(self.journal.past_restatement())
+        brief = self._brief(baseline)
+        try:
+            with self.journal.phase("agent") as note:
+                report = self._run(brief)
+                note.text = f"{report.steps} steps"
+        except AgentFailure:
+            inspection.keep_unfinished()
+            raise
+        self._ask_first(report.restatement)
+        if report.claim is None:
+            inspection.keep_unfinished()
+            raise _stopped_early(report)
+        self.journal.claimed(report.claim)
+        return report.claim
+
+    def _ask_first(self, restatement: Restatement | None) -> None:
+        """End before any work where the issue can be read in several ways."""
+        self.known.restatement = restatement or self.known.restatement
+        if restatement is not None and restatement.is_ambiguous:
+            detail = "The issue can be read in several ways."
+            raise Ended(Outcome.DECLINED, Reason.NEEDS_INFORMATION, detail)
+
+    def _brief(self, baseline: Baseline) -> Brief:
+        task, order = self.order.task, self.order
+        found = self._localize(baseline)
+        steps = self.journal.past_steps()
+        continues = self.ground.start_tree != self.ground.base_tree
+        return Brief(
+            category=task.category,
+            issue_number=task.issue.number,
+            title=task.title,
+            body=task.body,
+            repository=task.repository_name,
+            test_command=baseline.plan.command if baseline.plan else "",
+            suspects="\n".join(
+                f"{suspect.path}:{suspect.first_line} {suspect.symbol}".strip()
+                for suspect in found.suspects[:10]
+            ),
+            slices=found.slices,
+            hand_off=hand_off(order.past, continues=continues, files=self.ground.touched),
+            instructions=order.instructions,
+            resume_messages=_messages(steps),
+            skip_restatement=bool(steps) or order.attempt.number > 1,
+        )
+
+    def _localize(self, baseline: Baseline) -> Localization:
+        task = self.order.task
+        with self.journal.phase("localize") as note:
+            found = self.bench.localizer.localize(
+                self.ground.workspace.tree,
+                f"{task.title}\n\n{task.body}",
+                baseline.failing_output,
+                SLICE_TOKENS,
+            )
+            note.text = ", ".join(suspect.path for suspect in found.suspects[:3])
+        self.known.suspects = found.suspects
+        return found
+
+    def _run(self, brief: Brief) -> AgentReport:
+        ground, attempt = self.ground, self.order.attempt
+        session = self.bench.sandbox.open(self.bench.limits(ground.workspace))
+        checkpoints = Checkpoints(
+            journal=self.journal,
+            mirror=ground.mirror,
+            worktree=ground.workspace.tree,
+            start=Start(ground.start.sha, ground.start_tree, attempt.started_at),
+            ref=f"attempts/{attempt.id}",
+        )
+        try:
+            return self.bench.agent.run(brief, session, self.meter, checkpoints)
+        finally:
+            session.close()
+
+
+def _stopped_early(report: AgentReport) -> Ended:
+    if report.stopped_by is Limit.DAILY_COST:
+        return Ended(Outcome.DAILY_LIMIT, None, report.stop_detail)
+    return Ended(Outcome.TASK_LIMIT, Reason.TASK_LIMIT, report.stop_detail or "The agent stopped.")
+
+
+def _messages(steps: Sequence[Mapping[str, object]]) -> tuple[dict[str, object], ...]:
+    """Return the conversation that finished steps recorded, in order."""
+    messages: list[dict[str, object]] = []
+    for record in steps:
+        new = record.get("messages")
+        if isinstance(new, list):
+            messages += [message for message in new if isinstance(message, dict)]
+    return tuple(messages)

@@ -1,0 +1,79 @@
+"""What an attempt is given, what it works with, and what it gives back: values that several rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from domain.claim import Claim, Restatement
+from domain.model import Attempt, CloneAccess, Outcome, Reason, Repository, Suspect, Task, Verdict
+from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
+from harness.handoff import PastAttempt
+from harness.publish import StartPoint, WipChange
+from harness.verify import VerifiedChange
+from harness.workspace import Workspace, Workspaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be attempted, with all that the worker had to look up for it."""
+
+    task: Task
+    attempt: Attempt
+    repository: Repository
+    access: CloneAccess
+    start_branch: str
+    past: tuple[PastAttempt, ...] = ()
+    instructions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The parts that an attempt works with; one set per worker, made by the wiring."""
+
+    sandbox: Sandbox
+    workspaces: Workspaces
+    agent: Agent
+    localizer: Localizer
+    limits: Callable[[Workspace], SandboxPolicy]
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known so far; becomes part of the result, whichever way the attempt ends."""
+
+    start: StartPoint | None = None
+    restatement: Restatement | None = None
+    claim: Claim | None = None
+    suspects: tuple[Suspect, ...] = ()
+    left_out: tuple[str, ...] = ()
+    wip: WipChange | None = None
+    verdict: Verdict | None = None
+    verified: VerifiedChange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptResult:
+    """How an attempt ended. Only VERIFIED carries a VerifiedChange; unfinished work is a WipChange."""
+
+    outcome: Outcome
+    reason: Reason | None = None
+    detail: str = ""
+    start: StartPoint | None = None
+    verified: VerifiedChange | None = None
+    wip: WipChange | None = None
+    verdict: Verdict | None = None
+    claim: Claim | None = None
+    restatement: Restatement | None = None
+    suspects: tuple[Suspect, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class Ended(Exception):
+    """Carries an early ending out of the straight line of an attempt."""
+
+    def __init__(self, outcome: Outcome, reason: Reason | None = None, detail: str = "") -> None:
+        super().__init__(detail)
+        self.outcome = outcome
+        self.reason = reason
+        self.detail = detail

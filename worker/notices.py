@@ -1,0 +1,84 @@
+"""Makes an issue say where its task stands, from the rows alone. May always be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from domain.model import Attempt, Money, Publication, PublicationKind, Reason, Task
+from domain.ports import Forge, Ledger, TaskQueue
+from domain.states import State
+from domain.text import Redactor
+from harness import report
+from worker import announce
+from worker.voice import Voice
+
+JUDGED = frozenset({Reason.GUARD, Reason.PROTECTED_PATH, Reason.ATTEMPTS_EXHAUSTED, Reason.REPEATED_DIFF})
+"""Reasons that rest on what the harness saw of a change, so that its verdict is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notices:
+    """Speaks for tasks at rest. While a task is worked on, its settler speaks."""
+
+    queue: TaskQueue
+    ledger: Ledger
+    forges: Mapping[str, Forge]
+    redact: Redactor
+
+    def post(self, task: Task) -> bool:
+        """Bring the issue's comments to what the rows say; False where that is worth another try later."""
+        voice = Voice(self.forges.get(task.issue.forge), self.redact)
+        if task.state is State.BLOCKED:
+            return self._blocked(task, voice)
+        if task.state is State.IN_REVIEW:
+            return self._in_review(task, voice)
+        if task.state is State.CANCELLED:
+            reason = task.reason or Reason.WITHDRAWN
+            return voice.status(task, announce.ending(reason, announce.plain(task.detail), self._cost(task)))
+        if task.state is State.DONE:
+            return voice.status(task, announce.done(self._cost(task)))
+        return True
+
+    def _blocked(self, task: Task, voice: Voice) -> bool:
+        reason = task.reason or Reason.INTERNAL_ERROR
+        cost = self._cost(task)
+        status = voice.status(task, announce.stopped(reason, cost))
+        return voice.say(task, "ended", announce.ending(reason, self._seen(task, reason), cost)) and status
+
+    def _in_review(self, task: Task, voice: Voice) -> bool:
+        attempt, pull = self._last_attempt(task), self._last_publication(task)
+        verdict = self.queue.verdict(attempt) if attempt else None
+        if pull is None or pull.pull_number is None or verdict is None:
+            return True
+        cost = self._cost(task)
+        status = voice.status(task, announce.in_review(pull.pull_number, pull.url, cost))
+        text = report.review_comment(pull.pull_number, pull.url, verdict, cost)
+        return voice.say(task, "review", text) and status
+
+    def _seen(self, task: Task, reason: Reason) -> str:
+        """Return what the last attempt came to, as far as the reason rests on it."""
+        attempt = self._last_attempt(task)
+        left = self._last_publication(task)
+        restatement = self.queue.report(attempt)[0] if attempt else None
+        verdict = self.queue.verdict(attempt) if attempt and reason in JUDGED else None
+        if restatement is not None and reason is Reason.NEEDS_INFORMATION:
+            said = report.restated_detail(restatement)
+        elif verdict is not None:
+            said = report.verdict_detail(verdict)
+        else:
+            said = announce.plain(task.detail)
+        is_unfinished = left is not None and left.kind is PublicationKind.WIP
+        return announce.with_branch(said, left.branch if left and is_unfinished else "")
+
+    def _last_attempt(self, task: Task) -> Attempt | None:
+        """Return the attempt of the claim that led here; there is none where a claim ended before one."""
+        attempts = self.queue.attempts(task.id)
+        return attempts[-1] if attempts and attempts[-1].generation == task.generation else None
+
+    def _last_publication(self, task: Task) -> Publication | None:
+        done = [each for each in self.queue.publications(task.id) if each.done_at is not None]
+        return done[-1] if done else None
+
+    def _cost(self, task: Task) -> Money:
+        return self.ledger.spent_on_task(task.id)
