@@ -38,7 +38,9 @@ def test_no_relative_link_is_broken() -> None:
 def test_every_make_target_in_the_docs_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     pages = [README, *(page.read_text() for page in (ROOT / "docs").rglob("*.md"))]
-    named = {target for page in pages for target in re.findall(r"(?:`|^)make ([a-z][a-z-]*)", page, re.MULTILINE)}
+    named = {
+        target for page in pages for target in re.findall(r"(?:`|^)make ([a-z][a-z-]*)", page, re.MULTILINE)
+    }
     for target in named - {"bench"}:
         assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), target
 

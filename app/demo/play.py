@@ -133,7 +133,7 @@ def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario) -> list[str]
     else:
         narrator.say(f"✓ {_success(scenario, task, stage)}", "bold green")
     narrator.say(
-        f"console: {stage.service.address}/tasks/{task.id}  (user operator, password {stage.console_token})"
+        f"console: {stage.service.address}/console/tasks/{task.id}  (user operator, password {stage.console_token})"
     )
     return problems
 

@@ -46,7 +46,7 @@ def test_fix_ends_in_a_verified_draft_pull_request() -> None:
         "a verified draft pull request exists",
     ):
         assert part in text
-    assert re.search(r"console: http://127\.0\.0\.1:\d+/tasks/1", text)
+    assert re.search(r"console: http://127\.0\.0\.1:\d+/console/tasks/1", text)
     assert text.index("✓ prepare") < text.index("✓ baseline") < text.index("✓ agent") < text.index("✓ verify")
 
 
