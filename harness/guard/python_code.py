@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -20,7 +21,7 @@ class PythonPair:
     error_line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TestFunction:
     """A test as a runner would collect it. `owners` are the classes around it, outermost first."""
 
@@ -29,6 +30,11 @@ class TestFunction:
     name: str
     node: Function
     owners: tuple[ast.ClassDef, ...]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The body as normalised source lines."""
+        return [line for statement in self.node.body for line in ast.unparse(statement).splitlines()]
 
 
 def parse(source: bytes | None) -> tuple[ast.Module | None, str, int]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
@@ -25,35 +27,76 @@ _SKIPS = frozenset(
         "SkipTest",
     }
 )
+_ALIKE_BY_LETTERS = 0.75
 SIMILAR = 0.6
 """How alike two test bodies must be (0 to 1) for one to be the other under a new name."""
 
 
+MAX_COMPARED = 200
+"""New tests of a file that a missing one is compared with; beyond that it counts as gone."""
+
+
+class _Census:
+    """The tests of every changed test file, before and after, and which of them are new where they are."""
+
+    def __init__(self, context: Context) -> None:
+        pairs = dict(context.python_tests())
+        self.old = {path: tests_of(pair.old) for path, pair in pairs.items()}
+        self.new = {path: tests_of(pair.new) for path, pair in pairs.items()}
+        self._arrived = {
+            path: [test for name, test in tests.items() if name not in self.old[path]]
+            for path, tests in self.new.items()
+        }
+        self._by_name: dict[str, list[tuple[str, TestFunction]]] = {}
+        for path, tests in self._arrived.items():
+            for test in tests:
+                self._by_name.setdefault(test.node.name, []).append((path, test))
+
+    def successor(self, path: str, test: TestFunction) -> tuple[str, TestFunction] | None:
+        """Find where a test went: to another file under its name, or to another name in its file."""
+        for other_path, other in self._by_name.get(test.node.name, ()):
+            if other_path != path:
+                return other_path, other
+        scored = [(likeness(test, other), other) for other in self._arrived[path][:MAX_COMPARED]]
+        best = max(scored, key=lambda pair: pair[0], default=None)
+        return (path, best[1]) if best is not None and best[0] >= SIMILAR else None
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """A test that is still there after the change, perhaps under another name or in another file."""
+
+    old_path: str
+    old: TestFunction
+    path: str
+    new: TestFunction
+
+
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for every changed Python test file."""
+    census = _Census(context)
     for path, pair in context.python_tests():
         if pair.old is not None and not pair.error:
-            yield from _removed(context, path, pair)
+            yield from _removed(context, census, path)
         yield from _skipped(path, pair)
         yield from _hidden(path, pair)
 
 
-def matched_tests(context: Context) -> Iterator[tuple[str, TestFunction, TestFunction]]:
-    """Yield (new path, old test, new test) for tests that survive: in place, renamed, or moved."""
-    for path, pair in context.python_tests():
-        new = tests_of(pair.new)
-        for name, test in tests_of(pair.old).items():
-            if name in new:
-                yield path, test, new[name]
-            elif (found := _successor(context, path, pair, test)) is not None:
-                yield found
+def survivors(context: Context) -> Iterator[Survivor]:
+    """Yield the tests that survive: in place, renamed, or moved."""
+    census = _Census(context)
+    for path, tests in census.old.items():
+        for name, test in tests.items():
+            if name in census.new[path]:
+                yield Survivor(path, test, path, census.new[path][name])
+            elif (found := census.successor(path, test)) is not None:
+                yield Survivor(path, test, *found)
 
 
-def _removed(context: Context, path: str, pair: PythonPair) -> Iterator[Finding]:
-    new = tests_of(pair.new)
-    old = tests_of(pair.old)
+def _removed(context: Context, census: _Census, path: str) -> Iterator[Finding]:
+    old, new = census.old[path], census.new[path]
     gone = [test for name, test in old.items() if name not in new]
-    lost = [test for test in gone if _successor(context, path, pair, test) is None]
+    lost = [test for test in gone if census.successor(path, test) is None]
     if lost and len(lost) == len(old) and context.change.deltas[path].new is None:
         yield critical(RULE, path, 0, f"the test file is deleted, and with it {len(lost)} tests", _WHY)
         return
@@ -61,34 +104,19 @@ def _removed(context: Context, path: str, pair: PythonPair) -> Iterator[Finding]
         yield critical(RULE, path, test.node.lineno, f"the test `{test.name}` is removed", _WHY)
 
 
-def _successor(
-    context: Context, path: str, pair: PythonPair, test: TestFunction
-) -> tuple[str, TestFunction, TestFunction] | None:
-    """Find where a test went: to another file under its name, or to another name in its file."""
-    for other_path, other in context.python_tests():
-        arrived = {
-            name: item for name, item in tests_of(other.new).items() if name not in tests_of(other.old)
-        }
-        same_name = [item for item in arrived.values() if item.node.name == test.node.name]
-        if other_path != path and same_name:
-            return other_path, test, same_name[0]
-        if other_path == path:
-            alike = [item for item in arrived.values() if likeness(test, item) >= SIMILAR]
-            if alike:
-                return path, test, max(alike, key=lambda item: likeness(test, item))
-    return None
-
-
 def likeness(one: TestFunction, other: TestFunction) -> float:
-    """Return how alike two tests' bodies are, 0 to 1."""
-    texts = [
-        [line for node in test.node.body for line in ast.unparse(node).splitlines()] for test in (one, other)
-    ]
-    by_lines = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).ratio()
-    by_letters = difflib.SequenceMatcher(
-        None, "\n".join(texts[0])[:4000], "\n".join(texts[1])[:4000], autojunk=False
-    ).ratio()
-    return max(by_lines, by_letters if by_letters > 0.75 else 0.0)
+    """Return how alike two tests' bodies are, 0 to 1: by shared lines, or by letters where very alike."""
+    first, second = one.lines, other.lines
+    if not first or not second:
+        return 0.0
+    shared = sum((Counter(first) & Counter(second)).values())
+    by_lines = 2 * shared / (len(first) + len(second))
+    if by_lines >= SIMILAR or max(len(first), len(second)) > 2 * min(len(first), len(second)):
+        return by_lines
+    matcher = difflib.SequenceMatcher(None, "\n".join(first)[:2000], "\n".join(second)[:2000], autojunk=False)
+    if matcher.quick_ratio() <= _ALIKE_BY_LETTERS:
+        return by_lines
+    return max(by_lines, ratio if (ratio := matcher.ratio()) > _ALIKE_BY_LETTERS else 0.0)
 
 
 def _skipped(path: str, pair: PythonPair) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from harness.guard.assertions import (
 from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
 from harness.guard.python_code import Function, TestFunction, tests_of
-from harness.guard.rh001 import matched_tests
+from harness.guard.rh001 import Survivor, survivors
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
@@ -29,8 +29,9 @@ _WHY_LITERAL = "Changing what is expected makes any behaviour pass; only the iss
 
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for tests that survive the change, for new tautologies, and for false equality."""
-    for path, old, new in matched_tests(context):
-        yield from _weaker(context, path, old, new)
+    for survivor in survivors(context):
+        if not _is_untouched(context, survivor):
+            yield from _weaker(context, survivor)
     yield from _new_tautologies(context)
     yield from _false_equality(context)
 
@@ -39,17 +40,18 @@ def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[s
     """Return (path, test) whose changed expectation the issue names: both the old and the new literal."""
     context = prepare(change, Category.BUG, issue_text)
     found = set()
-    for path, old, new in matched_tests(context):
-        lost, gained = _literal_changes(context, path, old, new)
-        if lost and _is_named(lost, gained, issue_text) and not list(_weaker(context, path, old, new))[1:]:
-            found.add((path, new.name))
+    for survivor in survivors(context):
+        lost, gained = _literal_changes(context, survivor)
+        if lost and _is_named(lost, gained, issue_text) and not list(_weaker(context, survivor))[1:]:
+            found.add((survivor.path, survivor.new.name))
     return frozenset(found)
 
 
-def _weaker(context: Context, path: str, old: TestFunction, new: TestFunction) -> Iterator[Finding]:
+def _weaker(context: Context, survivor: Survivor) -> Iterator[Finding]:
+    path, old, new = survivor.path, survivor.old, survivor.new
     before, now = assertions_of(old), assertions_of(new)
     name, line = new.name, new.node.lineno
-    lost, gained = _literal_changes(context, path, old, new)
+    lost, gained = _literal_changes(context, survivor)
     if lost:
         yield _changed_literals(context, path, new, lost, gained)
     if len(now) < len(before):
@@ -63,17 +65,34 @@ def _weaker(context: Context, path: str, old: TestFunction, new: TestFunction) -
         yield critical(RULE, path, line, f"`{name}` compares less exactly than before", _WHY)
 
 
-def _literal_changes(
-    context: Context, path: str, old: TestFunction, new: TestFunction
-) -> tuple[list[str], list[str]]:
+def _literal_changes(context: Context, survivor: Survivor) -> tuple[list[str], list[str]]:
     """Return literals that the test rested on and lost, and literals that it gained."""
-    old_module = next(
-        (pair.old for pair in context.python.values() if tests_of(pair.old).get(old.name) == old), None
-    )
-    new_module = context.python[path].new
+    old, new = survivor.old, survivor.new
+    old_module = context.python[survivor.old_path].old
+    new_module = context.python[survivor.path].new
     lost = expected_literals(old, old_module) - all_literals(new, new_module)
     gained = all_literals(new, new_module) - all_literals(old, old_module)
     return sorted(lost), sorted(gained)
+
+
+def _is_untouched(context: Context, survivor: Survivor) -> bool:
+    """Tell whether a test and what it may rest on in its file, assignments and classes, are as they were."""
+    if survivor.path != survivor.old_path or ast.dump(survivor.old.node) != ast.dump(survivor.new.node):
+        return False
+    pair = context.python[survivor.path]
+    sides = [
+        [
+            ast.dump(node)
+            for node in (tree.body if tree else [])
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+        ]
+        for tree in (pair.old, pair.new)
+    ]
+    decorators = [
+        [ast.dump(item) for owner in test.owners for item in owner.decorator_list]
+        for test in (survivor.old, survivor.new)
+    ]
+    return sides[0] == sides[1] and decorators[0] == decorators[1]
 
 
 def _changed_literals(
