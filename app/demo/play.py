@@ -132,9 +132,8 @@ def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario) -> list[str]
         narrator.console.print(stage.service.last_lines(), markup=False)
     else:
         narrator.say(f"✓ {_success(scenario, task, stage)}", "bold green")
-    narrator.say(
-        f"console: {stage.service.address}/console/tasks/{task.id}  (user operator, password {stage.console_token})"
-    )
+    page = f"{stage.service.address}/console/tasks/{task.id}"
+    narrator.say(f"console: {page}  (user operator, password {stage.console_token})")
     return problems
 
 
