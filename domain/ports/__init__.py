@@ -1,0 +1,36 @@
+"""The ports: what the product needs of the world, each small, each with at least two implementations.
+
+A method's comment names the errors it may raise; any other error is a fault of the adapter.
+"""
+
+from domain.ports.agent import Agent, AgentReport, Brief, Localizer, Meter, Observer, PriceList
+from domain.ports.clock import Clock
+from domain.ports.forge import Capability, Forge, Provider, WebhookDialect
+from domain.ports.sandbox import Sandbox, SandboxPolicy, SandboxSession
+from domain.ports.store import Admission, Admitted, Delivery, Inbox, Ledger, Reservation, Signal, TaskQueue
+
+__all__ = [
+    "Admission",
+    "Admitted",
+    "Agent",
+    "AgentReport",
+    "Brief",
+    "Capability",
+    "Clock",
+    "Delivery",
+    "Forge",
+    "Inbox",
+    "Ledger",
+    "Localizer",
+    "Meter",
+    "Observer",
+    "PriceList",
+    "Provider",
+    "Reservation",
+    "Sandbox",
+    "SandboxPolicy",
+    "SandboxSession",
+    "Signal",
+    "TaskQueue",
+    "WebhookDialect",
+]

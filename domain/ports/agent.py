@@ -1,0 +1,103 @@
+"""Who finds the place, who does the work, and what is told and counted meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from domain.claim import Claim, Restatement
+from domain.model import (
+    Category,
+    Limit,
+    Localization,
+    Money,
+    Price,
+    Usage,
+)
+from domain.ports.sandbox import SandboxSession
+from domain.ports.store import Reservation
+
+
+class Localizer(Protocol):
+    """Finds where a fix belongs, without a model."""
+
+    name: str
+
+    def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
+        """Rank the places in a checked-out tree and cut slices of at most `token_budget` tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """All that the agent is told. Text from outside stays data: it is never rendered as a template."""
+
+    category: Category
+    issue_number: int
+    title: str
+    body: str
+    repository: str
+    test_command: str
+    suspects: str
+    slices: str
+    hand_off: str = ""
+    instructions: tuple[str, ...] = ()
+    resume_messages: tuple[Mapping[str, object], ...] = ()
+    skip_restatement: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentReport:
+    """How the agent's run ended. `claim` is set only when it handed in a well-formed report."""
+
+    restatement: Restatement | None
+    claim: Claim | None
+    stopped_by: Limit | None = None
+    stop_detail: str = ""
+    steps: int = 0
+
+
+class Meter(Protocol):
+    """The money side of one attempt, as the agent sees it."""
+
+    model: str
+
+    def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
+        """Set the worst case of the next call aside and count it as a step. Raises CapReached."""
+
+    def settle(self, reservation: Reservation, usage: Usage, billed: Money | None) -> Money:
+        """Book a call's real cost and return it."""
+
+
+class Observer(Protocol):
+    """Who is told of an attempt's progress; also the place where a stop is asked for."""
+
+    def restated(self, restatement: Restatement) -> None:
+        """Hear the restatement as soon as it is there."""
+
+    def stepped(self, step: int, record: Mapping[str, object]) -> None:
+        """Hear of a finished step, before the next one begins. Durable when this returns."""
+
+    def should_stop(self) -> bool:
+        """Tell whether the attempt must end now."""
+
+
+class Agent(Protocol):
+    """Does the work in the sandbox; has no credential of any kind and decides nothing."""
+
+    def prestart(self) -> None:
+        """Begin to get ready, without waiting, so that it overlaps with preparing the worktree."""
+
+    def close(self) -> None:
+        """Let go of what `prestart` began and `run` did not use."""
+
+    def run(self, brief: Brief, session: SandboxSession, meter: Meter, observer: Observer) -> AgentReport:
+        """Work until a report is handed in or a limit is reached.
+
+        Raises AgentFailure, ProviderUnavailable, Stopped, SandboxError.
+        """
+
+
+PriceList = Callable[[str], Price]
+"""Look up a model's price. Raises Unpriced, naming the setting to add."""

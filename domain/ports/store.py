@@ -1,0 +1,232 @@
+"""What is kept: deliveries, tasks with all that is known of them, and money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from domain.budget import Spent
+from domain.claim import Claim, Restatement
+from domain.events import CommandGiven, Event, IssueLabelled
+from domain.model import (
+    Attempt,
+    Money,
+    Outcome,
+    Phase,
+    Publication,
+    PublicationKind,
+    Pull,
+    Reason,
+    Task,
+    Usage,
+    Verdict,
+)
+from domain.states import Trigger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One webhook as received, after its signature was found good."""
+
+    provider: str
+    delivery_id: str
+    body_sha256: str
+    body: bytes = field(repr=False)
+    received_at: datetime
+    event: Event
+
+
+class Admission(StrEnum):
+    """What was decided about a delivery at the door. Recorded with it, for every delivery."""
+
+    QUEUED = "queued"
+    SIGNAL = "signal"
+    DUPLICATE = "duplicate"
+    LIVE_TASK = "live_task"
+    DONE_TASK = "done_task"
+    NO_TASK = "no_task"
+    NOT_SERVED = "not_served"
+    OWN_EVENT = "own_event"
+    OTHER_LABEL = "other_label"
+    UNINTERESTING = "uninteresting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """The door's answer: the decision, and the task it concerns, if any."""
+
+    admission: Admission
+    task_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """An event that concerns an existing task and waits for the worker to check who sent it."""
+
+    id: int
+    task_id: int
+    event: Event
+
+
+class Inbox(Protocol):
+    """Where deliveries become durable."""
+
+    def accept(self, deliveries: Sequence[Delivery], admit: Callable[[Event], Admission]) -> list[Admitted]:
+        """Store deliveries and what follows from each in one transaction with one fsync; answers in order.
+
+        `admit` is `domain.policy.admit`, bound: QUEUED means that a task is wanted, SIGNAL that an existing
+        task must hear of it; the store turns these into LIVE_TASK or NO_TASK where the rows say so. An
+        IssueLabelled for an issue whose task is CANCELLED becomes a signal; for one whose task is DONE the
+        answer is DONE_TASK, and nothing follows.
+        A delivery id or a body hash seen before is DUPLICATE and changes nothing.
+        """
+
+
+class TaskQueue(Protocol):
+    """Tasks, attempts and what is known of them. Every write that moves a task is a compare-and-set."""
+
+    def claim(self, worker: str, lease_seconds: float) -> Task | None:
+        """Take the oldest due QUEUED task to RUNNING under a new generation, or return None."""
+
+    def heartbeat(self, task: Task, lease_seconds: float) -> None:
+        """Extend the lease. Raises StaleWrite when the task is no longer ours."""
+
+    def move(
+        self,
+        task: Task,
+        trigger: Trigger,
+        *,
+        reason: Reason | None = None,
+        detail: str = "",
+        not_before: datetime | None = None,
+        recoveries: int | None = None,
+        asked: IssueLabelled | CommandGiven | None = None,
+        ending: tuple[Attempt, Outcome] | None = None,
+    ) -> Task:
+        """Apply a trigger if state and generation are still those of `task`; clears the lease.
+
+        `claimed` happens only in `claim`. `recoveries` sets that counter; RESUMED and RELABELLED set it and
+        `attempts` to 0. A move to QUEUED or RUNNING clears reason and detail unless new ones are given.
+        `asked` is the event of the person who asked anew: its actor becomes `requested_by`, and a label's
+        title, body and category replace the task's. `ending` closes an attempt in the same transaction, as
+        `end_attempt` does: no crash can come between the two. Raises StaleWrite, IllegalTransition.
+        """
+
+    def task(self, task_id: int) -> Task:
+        """Return a task. Raises KeyError."""
+
+    def tasks(self) -> list[Task]:
+        """Return all tasks, newest first."""
+
+    def orphans(self, worker: str) -> list[Task]:
+        """Return RUNNING tasks whose lease is over, or that an earlier life of `worker` held."""
+
+    def signals(self) -> list[Signal]:
+        """Return signals not yet decided, oldest first."""
+
+    def decide(self, signal: Signal, decision: str) -> None:
+        """Record what became of a signal; it is not returned again."""
+
+    def next_due(self) -> datetime | None:
+        """Return when the next QUEUED task becomes due, or None when there is none."""
+
+    def begin_attempt(self, task: Task) -> Attempt:
+        """Open the next attempt, or return the open one that a crash left. Raises StaleWrite."""
+
+    def note_progress(
+        self, attempt: Attempt, *, base_sha: str = "", checkpoint_sha: str = "", steps: int = 0
+    ) -> Attempt:
+        """Record how far an attempt is, so that it can go on from there after a crash."""
+
+    def end_attempt(self, attempt: Attempt, outcome: Outcome) -> Attempt:
+        """Close an attempt; it counts against `max_attempts` unless INTERRUPTED, ORPHANED or TRANSIENT."""
+
+    def attempts(self, task_id: int) -> list[Attempt]:
+        """Return a task's attempts, oldest first."""
+
+    def add_phase(self, attempt: Attempt, phase: Phase) -> None:
+        """Append a stretch to the timeline."""
+
+    def phases(self, task_id: int) -> list[tuple[int, Phase]]:
+        """Return (attempt number, phase) for the whole task, in order."""
+
+    def save_report(self, attempt: Attempt, *, restatement: Restatement | None, claim: Claim | None) -> None:
+        """Store the model's words, apart from any verdict."""
+
+    def report(self, attempt: Attempt) -> tuple[Restatement | None, Claim | None]:
+        """Return the model's words of an attempt."""
+
+    def save_verdict(self, attempt: Attempt, verdict: Verdict) -> None:
+        """Store what the harness saw. Only verification makes verdicts."""
+
+    def verdict(self, attempt: Attempt) -> Verdict | None:
+        """Return the verdict of an attempt, or None."""
+
+    def intend(
+        self,
+        task: Task,
+        attempt: Attempt,
+        kind: PublicationKind,
+        *,
+        branch: str,
+        commit_sha: str,
+        tree: str,
+        expected_sha: str,
+        title: str,
+        body: str,
+    ) -> Publication:
+        """Write the intent, once per (task, tree, kind). Raises StaleWrite if the task moved on."""
+
+    def published(self, publication: Publication, *, pull: Pull | None) -> Publication:
+        """Fill in the remote facts, and remember the commit as the task's branch head."""
+
+    def unfinished_publications(self, task_id: int) -> list[Publication]:
+        """Return intents without remote facts."""
+
+    def publications(self, task_id: int) -> list[Publication]:
+        """Return all of a task's publications, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Money set aside for one call. Until it is settled it counts as spent."""
+
+    id: int
+    attempt_id: int
+    amount: Money
+    max_output_tokens: int
+
+
+class Ledger(Protocol):
+    """The append-only account. Reserve, call, settle."""
+
+    def reserve(
+        self,
+        task: Task,
+        attempt: Attempt,
+        *,
+        model: str,
+        decide: Callable[[Spent], tuple[int, Money]],
+    ) -> Reservation:
+        """Read what is spent, ask `decide` for (output tokens, dollars), and book it, in one transaction.
+
+        `decide` raises CapReached when the call does not fit; then nothing is written.
+        """
+
+    def settle(self, reservation: Reservation, *, usage: Usage, cost: Money, billed: Money | None) -> None:
+        """Book what a call really cost. `billed` is the provider's own figure. A second time is a no-op."""
+
+    def spent_on_attempt(self, attempt_id: int) -> Money:
+        """Return dollars, open reservations included."""
+
+    def spent_on_task(self, task_id: int) -> Money:
+        """Return dollars over all attempts, open reservations included."""
+
+    def spent_on_day(self, forge: str, repository_id: str, day: str) -> Money:
+        """Return a repository's dollars on a UTC day (YYYY-MM-DD), open reservations included."""
+
+    def calls_on_attempt(self, attempt_id: int) -> int:
+        """Return how many calls were reserved, settled or not."""
