@@ -176,6 +176,24 @@ class Database:
                 return
 
     def _connect(self) -> sqlite3.Connection:
+        """Return a new connection, trying again while somebody opens or closes the file for the last time.
+
+        SQLite locks it exclusively then, and its own busy time-out does not cover a first look at it.
+        """
+        deadline = time.monotonic() + self._patience
+        while True:
+            connection = self._opened()
+            try:
+                self._set_up(connection)
+            except sqlite3.OperationalError as error:
+                connection.close()
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL_MILLISECONDS / 1000)
+            else:
+                return connection
+
+    def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path,
             isolation_level=None,
@@ -184,6 +202,9 @@ class Database:
             timeout=_POLL_MILLISECONDS / 1000,
         )
         connection.row_factory = sqlite3.Row
+        return connection
+
+    def _set_up(self, connection: sqlite3.Connection) -> None:
         for pragma in (
             f"page_size = {_PAGE_SIZE}",
             f"cache_size = -{_CACHE_KIBIBYTES}",
@@ -195,7 +216,6 @@ class Database:
             f"journal_size_limit = {WAL_LIMIT}",
         ):
             connection.execute(f"PRAGMA {pragma}")
-        return connection
 
     def _borrow(self) -> sqlite3.Connection:
         try:
