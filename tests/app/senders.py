@@ -6,7 +6,8 @@ import http.client
 import itertools
 import json
 import socket
-from dataclasses import dataclass, field
+import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from providers.webhooks import GitHubShapedDialect, sign
@@ -56,13 +57,12 @@ class Sender:
 
     port: int
     secret: bytes
-    _ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def headers(self, body: bytes, *, delivery: str = "", event: str = "issues") -> Headers:
         return [
             ("Content-Type", "application/json"),
             ("X-Fixwright-Event", event),
-            ("X-Fixwright-Delivery", delivery or f"delivery-{id(self)}-{next(self._ids)}"),
+            ("X-Fixwright-Delivery", delivery or str(uuid.uuid4())),
             ("X-Fixwright-Signature-256", sign(body, self.secret)),
         ]
 
