@@ -16,7 +16,7 @@ from app.log import configure_logging
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
-from domain.errors import SandboxError
+from domain.errors import ConfigurationError, SandboxError
 from domain.ports import Clock, SandboxPolicy
 from domain.text import Redactor
 from harness.agent.process import ChildAgent
@@ -87,6 +87,9 @@ def main() -> None:
     """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
     settings = load_worker_settings()
     configure_logging(settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()]))
+    if not settings.model:
+        example = WorkerSettings.model_fields["model"].examples or [""]
+        raise ConfigurationError(f"FIXWRIGHT_MODEL: is not set; for example FIXWRIGHT_MODEL={example[0]}")
     loop = build_loop(settings)
     try:
         loop.shop.bench.sandbox.self_test()
