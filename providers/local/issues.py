@@ -62,13 +62,20 @@ def put_labels(tx: Transaction, issue_id: int, sender: Actor, names: Sequence[st
             limits.label(name),
         )
         if added.rowcount:
+            _touch(tx, issue_id)
             payloads.about_issue(tx, "labeled", issue_id, sender, label=payloads.label(name))
 
 
 def take_label(tx: Transaction, issue_id: int, sender: Actor, name: str) -> None:
     """Take a label off, if it is there."""
     if tx.run("DELETE FROM issue_labels WHERE issue_id = ? AND name = ?", issue_id, name).rowcount:
+        _touch(tx, issue_id)
         payloads.about_issue(tx, "unlabeled", issue_id, sender, label=payloads.label(name))
+
+
+def _touch(tx: Transaction, issue_id: int) -> None:
+    """Note the time of a change, so that a label put on again is another delivery than before."""
+    tx.run("UPDATE issues SET updated_at = ? WHERE id = ?", tx.now, issue_id)
 
 
 def set_state(tx: Transaction, issue_id: int, sender: Actor, *, is_open: bool) -> None:

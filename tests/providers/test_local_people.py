@@ -287,3 +287,14 @@ def test_everything_is_there_in_another_process(
     assert again.repositories() == [repository]
     assert again.pulls(repository.id) == world.pulls(repository.id)
     assert again.issues(repository.id) == world.issues(repository.id)
+
+
+def test_a_label_put_on_again_is_not_the_same_delivery(
+    world: LocalWorld, rosa: Actor, issue: IssueRef
+) -> None:
+    world.label(issue, rosa, "again")
+    world.unlabel(issue, rosa, "again")
+    world.label(issue, rosa, "again")
+
+    first, second = [hook.payload for hook in world.deliveries() if hook.action == "labeled"][-2:]
+    assert first != second
