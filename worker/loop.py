@@ -139,6 +139,8 @@ class Loop:
         finally:
             self._halt = None
         log.info("task settled", task=task.id, state=self.shop.queue.task(task.id).state)
+        self._untold.append(task.id)
+        self._tell()
 
     def _set_aside(self, task: Task) -> None:
         """Block a task whose work raised what nobody foresaw; the log has the trace, the issue a word."""
@@ -149,8 +151,6 @@ class Loop:
         attempt = open_attempt(queue, current)
         ending = (attempt, Outcome.ORPHANED) if attempt else None
         queue.move(current, Trigger.BLOCKED, reason=Reason.INTERNAL_ERROR, ending=ending)
-        self._untold.append(task.id)
-        self._tell()
 
     def _keep_house(self) -> None:
         """Do what idle moments are for, now and then; a trouble with it must not end the loop."""

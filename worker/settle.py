@@ -1,7 +1,7 @@
-"""Settles a finished attempt: publishes what may be published, moves the task, tells people.
+"""Settles a finished attempt: publishes what may be published, closes the attempt and moves the task.
 
-Publishing comes first and can be repeated; then one transaction closes the attempt and moves the task; what
-is said on the issue follows from the rows. A crash between any two is made good by doing the rest again.
+Publishing comes first and can be repeated; then one transaction does the rest. A crash between the two is
+made good by doing it again. What is said on the issue of a task at rest follows from the rows: see notices.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, G
 from domain.model import Attempt, Outcome, Reason, Task
 from domain.policy import Settlement, settle
 from domain.ports import Clock, Forge, Ledger, TaskQueue
-from domain.states import State, Trigger
+from domain.states import Trigger
 from domain.text import Redactor, clip
 from harness import report
 from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from worker import announce
-from worker.notices import Notices
 from worker.readiness import why_unworkable
 from worker.voice import Voice
 
@@ -38,7 +37,6 @@ class Settler:
     ledger: Ledger
     forge: Forge
     voice: Voice
-    notices: Notices
     clock: Clock
     redact: Redactor
     max_attempts: int
@@ -46,7 +44,7 @@ class Settler:
     publisher: Publisher | None = None
 
     def settle(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
-        """Publish, then close the attempt and move the task, then say so.
+        """Publish, then close the attempt and move the task.
 
         Raises StaleWrite when somebody else moved the task, StoreUnavailable.
         """
@@ -66,20 +64,11 @@ class Settler:
 
     def finish(self, task: Task, attempt: Attempt) -> Task:
         """Go on after a complete publication."""
-        return self._told(self.queue.move(task, Trigger.PUBLISHED, ending=(attempt, Outcome.VERIFIED)))
+        return self.queue.move(task, Trigger.PUBLISHED, ending=(attempt, Outcome.VERIFIED))
 
     def withdraw(self, task: Task, reason: Reason, detail: str) -> Task:
-        """Cancel a task that must not run, and say why once; an attempt that was left open is over, too."""
-        return self._told(
-            self.queue.move(task, Trigger.CANCELLED, reason=reason, detail=self._for_record(detail))
-        )
-
-    def stood_down(self, task: Task) -> None:
-        """Say so when a task was taken back while it ran; what it cost stays on record."""
-        current = self.queue.task(task.id)
-        log.info("task was moved by somebody else", task=current.id, state=current.state)
-        if current.state is not State.RUNNING:
-            self._told(current)
+        """Cancel a task that must not run; an attempt that was left open is over, too."""
+        return self.queue.move(task, Trigger.CANCELLED, reason=reason, detail=self._for_record(detail))
 
     def _publish(self, task: Task, attempt: Attempt, result: AttemptResult) -> Task:
         publisher = self.publisher
@@ -116,18 +105,18 @@ class Settler:
             recoveries=plan.recoveries,
             ending=(ends, result.outcome) if ends else None,
         )
-        return self._told(moved, plan, result)
+        self._say_why_it_waits(moved, plan, result)
+        return moved
 
     def _failed(self, task: Task, attempt: Attempt | None, reason: Reason, detail: str) -> Task:
         """Block a task whose work could not be published; the work stays in the attempt's checkpoint."""
-        moved = self.queue.move(
+        return self.queue.move(
             task,
             Trigger.BLOCKED,
             reason=reason,
             detail=self._for_record(detail),
             ending=(attempt, Outcome.DECLINED) if attempt else None,
         )
-        return self._told(moved)
 
     def _plan(self, task: Task, result: AttemptResult) -> Settlement:
         return settle(
@@ -143,16 +132,12 @@ class Settler:
         if self.publisher is not None and result.wip is not None and result.start is not None:
             self.publisher.push_wip(task, attempt, result.start, result.wip)
 
-    def _told(self, task: Task, plan: Settlement | None = None, result: AttemptResult | None = None) -> Task:
-        """Say where the task stands now; return it."""
-        if task.state is not State.QUEUED:
-            self.notices.post(task)
-        elif plan is not None and result is not None and plan.trigger is Trigger.RETRIED:
+    def _say_why_it_waits(self, task: Task, plan: Settlement, result: AttemptResult) -> None:
+        if plan.trigger is Trigger.RETRIED:
             seen = report.verdict_detail(result.verdict) if result.verdict else announce.plain(result.detail)
             self.voice.status(task, announce.trying_again(task.attempts, seen))
-        elif result is not None:
+        elif plan.trigger is Trigger.RELEASED:
             self.voice.status(task, announce.waiting(result.outcome, result.detail, self.clock.now()))
-        return task
 
     def _for_record(self, detail: str) -> str:
         return clip(self.redact(detail), 2000)

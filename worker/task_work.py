@@ -79,7 +79,6 @@ class TaskWork:
             ledger=shop.ledger,
             forge=self._forge,
             voice=Voice(self._forge, shop.redact),
-            notices=shop.notices,
             clock=shop.clock,
             redact=shop.redact,
             max_attempts=shop.caps.max_attempts,
@@ -100,8 +99,8 @@ class TaskWork:
                 if result is not None:
                     self._shop.desk.clear()  # what people said until now counts before anything is published
                     self._settler.settle(self._task, self._attempt, result)
-        except StaleWrite:
-            self._settler.stood_down(self._task)
+        except StaleWrite as error:
+            log.info("task was moved by somebody else", task=self._task.id, why=str(error))
 
     def _result(self) -> AttemptResult | None:
         """Return what the task came to; errors of forge, git and sandbox around the attempt included."""

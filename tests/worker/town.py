@@ -74,7 +74,10 @@ UNCLEAR = Restatement(expected="?", actual="?", confidence=0.2, questions=["Whic
 CATEGORIES = {category.value: category for category in Category}
 
 BUGGY = "def double(x):\n    return x + 2\n"
-_CASE = "import unittest\n\nfrom calc import double\n\n\nclass Test{0}(unittest.TestCase):\n    def test_it(self):\n"
+_CASE = (
+    "import unittest\n\nfrom calc import double\n\n\n"
+    "class Test{0}(unittest.TestCase):\n    def test_it(self):\n"
+)
 _CASE_OF_TWO = _CASE.format("Two") + "        self.assertEqual(double(2), 4)\n"
 _CASE_OF_FIVE = _CASE.format("Five") + "        self.assertEqual(double(5), 10)\n"
 CALC = {"calc.py": BUGGY, "test_calc.py": _CASE_OF_TWO}
