@@ -87,7 +87,11 @@ class AttemptRun:
             baseline = verifier.baseline(ground.base_sha, ground.config)
             note.text = _summary(baseline)
         self._refuse_broken_environment(baseline)
-        self.known.claim = self.journal.past_claim() or self._work(ground, baseline, inspection)
+        self.known.claim = (
+            self.journal.past_claim()
+            or self._claim_of_unpublished(ground)
+            or self._work(ground, baseline, inspection)
+        )
         with self.journal.phase("check"):
             snapshot = inspection.check(self.bench.sandbox.isolation)
         with self.journal.phase("verify") as note:
@@ -100,6 +104,14 @@ class AttemptRun:
             return
         if self.order.task.category is not Category.DOCS:
             raise Ended(Outcome.DECLINED, Reason.ENVIRONMENT, _explained(problem))
+
+    def _claim_of_unpublished(self, ground: Ground) -> Claim | None:
+        """Return the report on verified work that only could not be published, if the worktree holds it."""
+        earlier = self.order.unpublished
+        if earlier is None or earlier.claim is None or ground.start_tree != earlier.tree:
+            return None
+        self.journal.claimed(earlier.claim)
+        return earlier.claim
 
     def _work(self, ground: Ground, baseline: Baseline, inspection: Inspection) -> Claim:
         assignment = Assignment(

@@ -97,7 +97,8 @@ class Preparation:
         if checkpoint and is_there(mirror, checkpoint):
             return mirror.tree_of(checkpoint)
         last = self.order.past[-1] if self.order.past else None
-        if last and last.tree and last.outcome is Outcome.UNVERIFIED and last.start_sha == start.sha:
+        is_kept = last is not None and (last.outcome is Outcome.UNVERIFIED or last is self.order.unpublished)
+        if last and is_kept and last.tree and last.start_sha == start.sha:
             return last.tree
         return mirror.tree_of(start.sha)
 

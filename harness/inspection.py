@@ -14,6 +14,9 @@ from harness.order import Ended, Order, Progress
 from harness.publish import WipChange
 from harness.verify import Baseline, VerifiedChange, Verifier
 
+_JUDGED = frozenset({Outcome.VERIFIED, Outcome.UNVERIFIED, Outcome.REFUSED, Outcome.REPEATED})
+"""Outcomes that say something of the change itself; after the others the same change may come again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
@@ -77,7 +80,8 @@ class Inspection:
 
     def _refuse_repetition(self, snapshot: Snapshot) -> None:
         """End where an earlier attempt came to the same tree, with what was said of it then."""
-        earlier = next((past for past in self.order.past if past.tree == snapshot.tree), None)
+        judged = [past for past in self.order.past if past.outcome in _JUDGED]
+        earlier = next((past for past in judged if past.tree == snapshot.tree), None)
         if earlier is None:
             return
         if earlier.outcome is Outcome.REFUSED and earlier.verdict is not None:

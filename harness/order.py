@@ -26,6 +26,14 @@ class Order:
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
 
+    @property
+    def unpublished(self) -> PastAttempt | None:
+        """The last attempt, if its change was verified and the forge would not take it: it is not redone."""
+        last = self.past[-1] if self.past else None
+        if last is None or last.outcome is not Outcome.DECLINED or last.verdict is None:
+            return None
+        return last if last.verdict.verified else None
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:

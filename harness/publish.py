@@ -107,7 +107,7 @@ class Publisher:
         return self._forge.ensure_pull(task.issue.repository_id, proposal)
 
     def _intend(self, task: Task, attempt: Attempt, start: StartPoint, content: _Content) -> Publication:
-        branch = start.branch or self._free_branch(task)
+        branch, expected = (start.branch, start.sha) if start.branch else self._new_branch(task)
         commit = start.sha
         if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
             message = self._redact(report.commit_message(task, content.claim))
@@ -119,17 +119,25 @@ class Publisher:
             branch=branch,
             commit_sha=commit,
             tree=content.tree,
-            expected_sha=start.sha if start.branch else "",
+            expected_sha=expected,
             title=self._redact(report.pull_title(task)),
             body=self._redact(content.body),
         )
 
-    def _free_branch(self, task: Task) -> str:
-        """Return the first branch name of this issue that does not exist: old ones hold rejected work."""
+    def _new_branch(self, task: Task) -> tuple[str, str]:
+        """Return a branch for a task that is on none, and the commit that must be on it ("" for: none).
+
+        A branch that holds nothing but a push of ours which came to nothing is taken again. Otherwise it is
+        the first name of this issue that does not exist: old ones hold rejected work.
+        """
+        heads = self._mirror.remote_heads(self._access)
+        for intent in self._queue.unfinished_publications(task.id):
+            if heads.get(intent.branch) == intent.commit_sha:
+                return intent.branch, intent.commit_sha
         for round_ in range(1, MAX_ROUNDS):
             branch = branch_name(task.issue.number, round_)
-            if not self._mirror.remote_head(self._access, branch):
-                return branch
+            if branch not in heads:
+                return branch, ""
         raise BranchMoved(f"every branch name for issue {task.issue.number} is taken; delete old ones")
 
 

@@ -289,6 +289,15 @@ def test_a_forge_that_refuses_the_pull_request_for_good(notes: Town) -> None:
     assert notes.stands == (State.BLOCKED, Reason.ENVIRONMENT)
     assert "could not be published" in notes.text(issue) and "pull" in notes.text(issue)
     assert not notes.world.pulls(notes.repository.id)
+    spent = notes.ledger.spent_on_task(notes.task.id)
+
+    notes.comment(issue, "/fixwright resume")
+    notes.loop(plays("the agent is not asked again"), forge=forge).turn()
+
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert notes.cast.briefs == []
+    assert notes.ledger.spent_on_task(notes.task.id) == spent
+    assert len(notes.world.pulls(notes.repository.id)) == len(notes.branches) == 1
 
 
 @pytest.mark.parametrize("acted", [False, True])
