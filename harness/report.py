@@ -9,7 +9,7 @@ from domain.budget import show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
 from domain.model import Finding, Money, RunStatus, Suspect, Task, TestRun, Verdict
-from domain.text import clip, fence, inert, one_line, plain, quoted
+from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted
 
 TITLE_LIMIT = 200
 BODY_LIMIT = 60_000
@@ -40,14 +40,14 @@ def pull_title(task: Task) -> str:
     """Return a one-line title that names the issue, within every forge's limit."""
     suffix = f" (#{task.issue.number})"
     title = (
-        one_line(task.title, TITLE_LIMIT - len(suffix)) or f"{task.category} from an issue without a title"
+        inert_line(task.title, TITLE_LIMIT - len(suffix)) or f"{task.category} from an issue without a title"
     )
     return title + suffix
 
 
 def commit_message(task: Task, claim: Claim | None) -> str:
     """Return the harness' commit message. It closes nothing and credits nobody but the requester."""
-    subject = one_line(task.title, 60) or f"{task.category} for issue {task.issue.number}"
+    subject = inert_line(task.title, 60) or f"{task.category} for issue {task.issue.number}"
     about = f"Refs issue {task.issue.number}."
     why = one_line(inert(claim.root_cause), 400) if claim else "Unfinished work."
     return f"{task.category}: {_without_directives(subject)}\n\n{_without_directives(why)}\n\n{about}\n"

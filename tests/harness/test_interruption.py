@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from domain.errors import Stopped
 from domain.ports import SandboxPolicy
 from harness.interruption import InterruptibleSandbox
 from harness.sandbox.bubblewrap import BubblewrapSandbox
+from tests.harness.git_world import reachable_directory
 from tests.worker.town import Stage
 
 
@@ -78,7 +81,7 @@ def test_every_open_session_is_ended_and_closed_ones_are_left_alone(policy: Sand
     assert sorted(ended) == ["b", "c"]
 
 
-def test_an_interrupt_from_a_signal_handler_in_the_middle_of_opening_does_not_hang(
+def test_an_interrupt_in_the_middle_of_opening_does_not_hang(
     policy: SandboxPolicy,
 ) -> None:
     sandbox = InterruptibleSandbox(Stage())
@@ -94,11 +97,7 @@ def test_an_interrupt_from_a_signal_handler_in_the_middle_of_opening_does_not_ha
         session.run("true", 10)
 
 
-def test_the_real_sandbox_ends_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    import os
-
-    from tests.harness.git_world import reachable_directory
-
+def test_the_real_sandbox_ends_at_once() -> None:
     uid = 200_000 + os.getpid() if os.geteuid() == 0 else None
     with reachable_directory() as room:
         work = room / "work"
@@ -110,8 +109,6 @@ def test_the_real_sandbox_ends_at_once(tmp_path_factory: pytest.TempPathFactory)
         ready = work / "ready"
         os.mkfifo(ready, 0o666)
         ready.chmod(0o666)
-
-        import threading
 
         def stop_when_ready() -> None:
             with ready.open() as pipe:

@@ -225,3 +225,11 @@ def test_review_comment_counts_the_evidence() -> None:
     assert "2 tests red" in report.review_comment(3, "local://x", many, Decimal(0))
     none = a_verdict(turned_green=())
     assert "Test suite green" in report.review_comment(3, "local://x", none, Decimal(0))
+
+
+def test_titles_and_commit_subjects_close_skip_and_ping_nothing() -> None:
+    task = a_task(title="Closes #7 [skip ci] @all fixes org/other#2")
+    for text in (report.pull_title(task), report.commit_message(task, None)):
+        assert "loses #7" not in text and "org/other#2" not in text
+        assert "[skip ci]" not in text and "@all" not in text
+    assert report.pull_title(task).endswith(" (#12)")

@@ -1,0 +1,245 @@
+"""Publishing on a real forge with real git: intent, push, pull request, and each of them again."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from domain.budget import ZERO
+from domain.errors import BranchMoved, PolicyRefusal, PushRefused, StaleWrite
+from domain.model import Attempt, Category, PublicationKind, Task, Verdict
+from domain.repo_config import RepoConfig
+from domain.states import Trigger
+from harness import report
+from harness.git import GitRunner
+from harness.ground import FreshCheckouts
+from harness.publish import MAX_ROUNDS, Publisher, StartPoint, WipChange
+from harness.verify import VerifiedChange, Verifier
+from harness.workspace import Workspaces
+from providers.local.forge import LocalForge
+from tests.worker.conftest import BuildTown, build, notes, template
+from tests.worker.town import CLAIM, Stage, Town
+
+__all__ = ["build", "notes", "template"]
+
+HOSTILE = 'fix `touch /tmp/pwn` $(id) "; rm -rf x\n[skip ci] closes #7 @all'
+
+
+class Desk:
+    """A claimed task on a town's repository, a mirror of it, and a publisher."""
+
+    def __init__(self, town: Town, title: str = "A word") -> None:
+        self.town = town
+        town.issue("docs", title=title)
+        task = town.queue.claim("worker/one", 60)
+        assert task is not None
+        self.task: Task = task
+        self.attempt: Attempt = town.queue.begin_attempt(task)
+        self.forge = LocalForge(town.root / "forge")
+        self.places = Workspaces(town.root / "ground", None, GitRunner(town.root / "git-home"))
+        self.mirror = self.places.mirror_for(town.repository)
+        self.access = self.forge.clone_access(town.repository.id)
+        self.publisher = Publisher(self.forge, town.queue, self.mirror, self.access, redact=town.secrets)
+        self.mirror.fetch(self.access)
+        self.base = self.mirror.default_head("main")
+
+    def tree(self, text: str, on: str = "") -> str:
+        """Return a tree with another README."""
+        place = self.places.fresh(self.mirror, self.mirror.tree_of(on or self.base))
+        (place / "README.md").write_text(text)
+        tree = self.mirror.snapshot(place, self.mirror.tree_of(on or self.base)).tree
+        self.places.remove(place)
+        return tree
+
+    def verified(self, text: str) -> VerifiedChange:
+        """Return a change that verification has passed."""
+        verifier = Verifier(Stage(), self.mirror, FreshCheckouts(self.places, self.mirror))
+        baseline = verifier.baseline(self.base, RepoConfig())
+        change = verifier.read_change(self.base, self.tree(text))
+        outcome = verifier.verify(change, baseline, Category.DOCS)
+        assert isinstance(outcome, VerifiedChange)
+        return outcome
+
+    def facts(self, verdict: Verdict) -> report.PullFacts:
+        return report.PullFacts(
+            task=self.task,
+            verdict=verdict,
+            claim=CLAIM,
+            suspects=(),
+            cost=ZERO,
+            steps=1,
+            model="m",
+            attempt_number=1,
+        )
+
+    def open_pull(self, text: str, start: StartPoint | None = None):  # type: ignore[no-untyped-def]  # a publication
+        change = self.verified(text)
+        return self.publisher.open_pull(
+            self.task, self.attempt, start or StartPoint(sha=self.base), change, self.facts(change.verdict)
+        )
+
+    def push_wip(self, text: str, start: StartPoint):  # type: ignore[no-untyped-def]  # a publication
+        return self.publisher.push_wip(self.task, self.attempt, start, WipChange(tree=self.tree(text)))
+
+    def head(self, branch: str) -> str:
+        return self.town.branches.get(branch, "")
+
+
+@pytest.fixture
+def desk(notes: Town) -> Desk:
+    return Desk(notes)
+
+
+def test_a_pull_request_carries_exactly_the_verified_tree(desk: Desk) -> None:
+    done = desk.open_pull("# Lit\n")
+
+    (pull,) = desk.town.world.pulls(desk.town.repository.id)
+    assert (done.pull_number, done.kind, done.expected_sha) == (pull.number, PublicationKind.PULL, "")
+    assert pull.is_draft and pull.head_sha == done.commit_sha
+    assert desk.town.world.git.tree(desk.town.repository.id, done.branch) == done.tree == desk.tree("# Lit\n")
+    assert desk.town.task.wip_branch == done.branch and desk.town.task.wip_sha == done.commit_sha
+
+
+def test_another_tree_than_the_verified_one_is_not_published(desk: Desk) -> None:
+    change, other = desk.verified("# Lit\n"), desk.verified("# Dark\n")
+
+    with pytest.raises(PolicyRefusal):
+        desk.publisher.open_pull(
+            desk.task, desk.attempt, StartPoint(sha=desk.base), change, desk.facts(other.verdict)
+        )
+
+    assert not desk.town.branches and not desk.town.queue.publications(desk.task.id)
+
+
+def test_all_of_it_again_changes_nothing(desk: Desk) -> None:
+    done = desk.open_pull("# Lit\n")
+    heads = desk.town.branches
+
+    again = desk.publisher.finish(desk.task, done)
+
+    assert again.pull_number == done.pull_number
+    assert desk.town.branches == heads
+    assert len(desk.town.world.pulls(desk.town.repository.id)) == 1
+
+
+def test_the_first_second_and_third_push_to_a_branch(desk: Desk) -> None:
+    first = desk.push_wip("one\n", StartPoint(sha=desk.base))
+    second = desk.push_wip("two\n", StartPoint(sha=first.commit_sha, branch=first.branch))
+    third = desk.push_wip("three\n", StartPoint(sha=second.commit_sha, branch=first.branch))
+
+    assert [each.expected_sha for each in (first, second, third)] == ["", first.commit_sha, second.commit_sha]
+    assert desk.town.branches == {"fixwright/issue-1": third.commit_sha}
+    assert not desk.town.world.pulls(desk.town.repository.id)
+
+
+def test_a_person_s_commit_is_never_overwritten(desk: Desk) -> None:
+    first = desk.push_wip("one\n", StartPoint(sha=desk.base))
+    theirs = desk.town.world.git.push(
+        desk.town.repository.id, first.branch, {"by-hand": b"1\n"}, by=desk.town.maintainer
+    )
+
+    with pytest.raises(BranchMoved):
+        desk.push_wip("two\n", StartPoint(sha=first.commit_sha, branch=first.branch))
+
+    assert desk.head(first.branch) == theirs
+
+
+def test_a_branch_that_a_person_deleted_is_not_brought_back_in_silence(desk: Desk) -> None:
+    first = desk.push_wip("one\n", StartPoint(sha=desk.base))
+    desk.town.world.git.delete_branch(desk.town.repository.id, first.branch, by=desk.town.maintainer)
+
+    with pytest.raises(BranchMoved):
+        desk.push_wip("two\n", StartPoint(sha=first.commit_sha, branch=first.branch))
+
+    assert not desk.town.branches
+
+
+def test_names_that_are_taken_are_left_alone(desk: Desk) -> None:
+    for name in ("fixwright/issue-1", "fixwright/issue-1-2"):
+        desk.town.world.git.push(desk.town.repository.id, name, {"x": b"x"}, by=desk.town.maintainer)
+    heads = desk.town.branches
+
+    done = desk.push_wip("one\n", StartPoint(sha=desk.base))
+
+    assert done.branch == "fixwright/issue-1-3"
+    assert heads.items() <= desk.town.branches.items()
+
+
+def test_a_push_of_ours_that_came_to_nothing_gives_its_branch_again(desk: Desk) -> None:
+    change = desk.verified("# Lit\n")
+    lost = desk.town.queue.intend(
+        desk.task,
+        desk.attempt,
+        PublicationKind.PULL,
+        branch="fixwright/issue-1",
+        commit_sha=desk.mirror.commit(change.verdict.tree, [desk.base], "m", when=desk.attempt.started_at),
+        tree=change.verdict.tree,
+        expected_sha="",
+        title="t",
+        body="b",
+    )
+    desk.mirror.push(desk.access, lost.commit_sha, lost.branch, "")
+
+    done = desk.open_pull("# Brighter\n")
+
+    assert (done.branch, done.expected_sha) == (lost.branch, lost.commit_sha)
+    assert desk.town.branches == {lost.branch: done.commit_sha}
+
+
+def test_too_many_taken_names_end_in_a_word(desk: Desk) -> None:
+    numbers = ["", *(f"-{n}" for n in range(2, MAX_ROUNDS))]
+    bare = desk.town.root / "forge" / "repos" / "acme" / "lamp.git"
+    for number in numbers:
+        ref = bare / "refs" / "heads" / "fixwright" / f"issue-1{number}"
+        ref.parent.mkdir(parents=True, exist_ok=True)
+        ref.write_text(desk.base + "\n")
+
+    with pytest.raises(BranchMoved, match="every branch name for issue 1 is taken"):
+        desk.push_wip("one\n", StartPoint(sha=desk.base))
+
+
+def test_a_branch_named_like_our_prefix_is_named_in_the_refusal(desk: Desk) -> None:
+    desk.town.world.git.push(desk.town.repository.id, "fixwright", {"x": b"x"}, by=desk.town.maintainer)
+
+    with pytest.raises(PushRefused, match="Delete or rename fixwright"):
+        desk.push_wip("one\n", StartPoint(sha=desk.base))
+
+
+def test_a_rule_of_the_server_is_told_in_its_own_words(desk: Desk) -> None:
+    hook = Path(desk.access.url.removeprefix("file://")) / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'GH013: branches must begin with ai/' >&2\nexit 1\n")
+    hook.chmod(hook.stat().st_mode | stat.S_IXUSR)
+
+    with pytest.raises(PushRefused, match="GH013: branches must begin with ai/"):
+        desk.open_pull("# Lit\n")
+
+    assert len(desk.town.queue.unfinished_publications(desk.task.id)) == 1
+
+
+def test_a_task_that_somebody_else_has_publishes_nothing(desk: Desk) -> None:
+    change = desk.verified("# Lit\n")
+    desk.town.queue.move(desk.task, Trigger.CANCELLED)
+
+    with pytest.raises(StaleWrite):
+        desk.publisher.open_pull(
+            desk.task, desk.attempt, StartPoint(sha=desk.base), change, desk.facts(change.verdict)
+        )
+
+    assert not desk.town.branches
+
+
+def test_words_from_outside_do_nothing_in_a_commit_or_a_title(build: BuildTown) -> None:
+    desk = Desk(build({"README.md": "# Lamp\n"}), title=HOSTILE)
+
+    done = desk.open_pull("# Lit\n")
+
+    (pull,) = desk.town.world.pulls(desk.town.repository.id)
+    message = desk.town.world.git.commits(desk.town.repository.id, done.branch)[0].message
+    assert "\n" not in pull.title and pull.title.endswith("(#1)")
+    for text in (message, pull.title):
+        assert "[skip ci]" not in text
+        assert "closes #7" not in text
+        assert "@all" not in text
