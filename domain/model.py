@@ -350,7 +350,11 @@ class TestRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the harness itself saw of one change. The agent's words are never in here."""
+    """What the harness itself saw of one change. The agent's words are never in here.
+
+    `environment` says that the change could not be judged, and that no other change could be: the tests that
+    would show it do not load here.
+    """
 
     verified: bool
     summary: str
@@ -361,6 +365,7 @@ class Verdict:
     turned_green: tuple[str, ...]
     broken: tuple[str, ...]
     isolation: str
+    environment: bool = False
 
 
 class PublicationKind(StrEnum):

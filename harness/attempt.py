@@ -5,6 +5,8 @@ No publishing and no database here: what happens is told to a Journal, what came
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from domain.claim import Claim
@@ -22,7 +24,7 @@ from domain.ports import Meter
 from harness.assignment import Assignment
 from harness.ground import FreshCheckouts, Ground, Preparation
 from harness.inspection import Inspection
-from harness.journal import Journal
+from harness.journal import Journal, PhaseNote
 from harness.order import AttemptResult, Bench, Ended, Order, Progress
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind
 from harness.verify import Baseline, Verifier
@@ -92,10 +94,20 @@ class AttemptRun:
             or self._claim_of_unpublished(ground)
             or self._work(ground, baseline, inspection)
         )
-        with self.journal.phase("check"):
+        with self._explained_phase("check"):
             snapshot = inspection.check(self.bench.sandbox.isolation)
-        with self.journal.phase("verify") as note:
+        with self._explained_phase("verify") as note:
             note.text = inspection.verify(verifier, baseline, snapshot)
+
+    @contextmanager
+    def _explained_phase(self, name: str) -> Iterator[PhaseNote]:
+        """Open a phase whose note says why, where it ends the attempt."""
+        with self.journal.phase(name) as note:
+            try:
+                yield note
+            except Ended as end:
+                note.text = end.detail
+                raise
 
     def _refuse_broken_environment(self, baseline: Baseline) -> None:
         """Stop before any money is spent; a repository without tests may still get its first ones."""

@@ -62,6 +62,8 @@ class Inspection:
         if _critical(verdict.findings):
             raise Ended(Outcome.REFUSED, Reason.GUARD, verdict.summary)
         self.known.wip = WipChange(tree=snapshot.tree)
+        if verdict.environment:
+            raise Ended(Outcome.DECLINED, Reason.ENVIRONMENT, verdict.summary)
         raise Ended(Outcome.UNVERIFIED, None, verdict.summary)
 
     def _snapshot(self) -> Snapshot:
@@ -89,7 +91,8 @@ class Inspection:
             raise Ended(Outcome.REPEATED, Reason.GUARD, earlier.verdict.summary)
         if earlier.outcome is Outcome.UNVERIFIED:
             self.known.wip = WipChange(tree=snapshot.tree)
-        detail = f"The change equals that of attempt {earlier.number}, which ended {earlier.outcome}."
+        seen = f": {earlier.verdict.summary}" if earlier.verdict is not None else "."
+        detail = f"The change equals that of attempt {earlier.number}, which ended {earlier.outcome}{seen}"
         raise Ended(Outcome.REPEATED, Reason.REPEATED_DIFF, detail)
 
     def _refuse(self, snapshot: Snapshot, findings: tuple[Finding, ...], isolation: str) -> None:

@@ -12,10 +12,17 @@ from domain.ports import Sandbox, SandboxPolicy
 from domain.repo_config import RepoConfig, TestSection
 from harness.guard.change import Change, Trees, read_change
 from harness.guard.check import guard
-from harness.guard.rh002 import corrected_expectations
+from harness.guard.rh002 import corrected_expectations, replaced_expectations
+from harness.guard.tolerance import excused
 from harness.testing.cases import Observed
 from harness.testing.compare import Greened, broken, identity_of, new_failures, same_file, turned_green
-from harness.testing.diagnosis import EnvironmentProblem, ProblemKind, diagnose, no_tests_found
+from harness.testing.diagnosis import (
+    EnvironmentProblem,
+    ProblemKind,
+    diagnose,
+    never_loaded,
+    no_tests_found,
+)
 from harness.testing.paths import is_documentation, is_test_file, is_test_side
 from harness.testing.plan import TestPlan
 from harness.testing.run import Checkouts, RunRequest, TestBench
@@ -24,6 +31,9 @@ BASE, BASE_WITH_TESTS = "base", "base + new tests"
 FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
 BASE_AGAIN = "base, again"
 MAX_LISTED = 200
+HANG_SECONDS = 20.0
+HANG_FACTOR = 5
+"""New tests on the base hang if they take longer than this, and than so many runs of its whole suite."""
 
 _log = structlog.get_logger(__name__)
 _SEAL = object()
@@ -81,6 +91,7 @@ class _Refusal:
 
     why: str
     broken: tuple[str, ...] = ()
+    environment: bool = False
 
 
 class Verifier:
@@ -164,16 +175,17 @@ class _Examination:
         self._runs: list[TestRun] = [baseline.run] if baseline.run else []
         self._notes: list[str] = []
         self._greened = Greened(tests=())
+        self._original: Observed | None = None
 
     def verdict(self) -> Verdict:
         """Guard first, then the runs; the first thing that is wrong decides."""
         findings = guard(self._change, self._category, self._issue_text)
-        critical = [finding for finding in findings if finding.severity is Severity.CRITICAL]
-        if critical:
-            first = critical[0]
-            refusal: _Refusal | None = _Refusal(f"{first.rule} in {first.path}: {first.what}")
-        else:
+        replaced = replaced_expectations(self._change, self._issue_text)
+        refusal = _by_guard(finding for finding in findings if finding not in replaced)
+        if refusal is None:
             refusal = self._examine()
+            findings = excused(findings, replaced, self._original.cases.values() if self._original else ())
+            refusal = refusal or _by_guard(findings)
         return self._written(refusal, findings)
 
     def _written(self, refusal: _Refusal | None, findings: tuple[Finding, ...]) -> Verdict:
@@ -188,6 +200,7 @@ class _Examination:
             turned_green=self._greened.tests[:MAX_LISTED],
             broken=refusal.broken[:MAX_LISTED] if refusal else (),
             isolation=self._bench.isolation,
+            environment=refusal is not None and refusal.environment,
         )
 
     def _success(self) -> str:
@@ -208,7 +221,7 @@ class _Examination:
                     f"The suite does not work here ({problem.kind}); only documentation changed."
                 )
                 return None
-            return _Refusal(f"The test environment does not work: {problem.what}")
+            return _Refusal(f"The test environment does not work: {problem.what}", environment=True)
         if problem is not None:
             return self._examine_without_suite(documentation_only)
         plan, baseline = self._baseline.plan, self._baseline.observed
@@ -239,7 +252,7 @@ class _Examination:
         if refusal is None and baseline is not None:
             refusal = self._regressions(plan, baseline, fixed)
         if refusal is None and self._category is Category.BUG:
-            refusal = self._not_shown(with_tests)
+            refusal = self._not_shown(with_tests, fixed)
         return refusal
 
     def _suite_refusal(self, baseline: Observed | None, fixed: Observed) -> _Refusal | None:
@@ -260,7 +273,7 @@ class _Examination:
 
     def _regressions(self, plan: TestPlan, baseline: Observed, fixed: Observed) -> _Refusal | None:
         """Refuse what passed before and does not now, with the new tests or with the original ones."""
-        original = self._run_original_tests(plan)
+        original = self._original = self._run_original_tests(plan)
         lost = self._without_flaky(plan, broken(baseline=baseline, now=fixed, original=original))
         if lost:
             return _Refusal(f"{len(lost)} tests that passed before do not now: {_some(lost)}.", lost)
@@ -294,15 +307,21 @@ class _Examination:
             return steady
         return entries
 
-    def _not_shown(self, with_tests: Observed | None) -> _Refusal | None:
+    def _not_shown(self, with_tests: Observed | None, fixed: Observed) -> _Refusal | None:
         """Refuse a bug fix that no test has seen."""
         if self._greened.unloaded:
             where = _some(self._greened.unloaded)
             self._notes.append(f"On the base, {where} could not even be loaded: it uses names the fix adds.")
+        if self._greened.unfinished:
+            self._notes.append("On the base, the new tests do not come to an end.")
         if self._greened.tests:
             return None
         if with_tests is None:
             return _Refusal("No test fails without the fix: none was added, and none failed before.")
+        if unloaded := never_loaded(with_tests, fixed):
+            why = "; ".join(sorted(set(unloaded.values())))
+            what = f"{_some(unloaded)} cannot be loaded here, with the change or without: {why}."
+            return _Refusal(f"{what} Mend this where the tests run.", environment=True)
         return _Refusal(
             f"The new tests do not fail without the fix ({with_tests.run.status}): they do not show it."
         )
@@ -314,7 +333,7 @@ class _Examination:
         if tree is None:
             return None
         targets = [path for path in self._touched_tests() if self._change.deltas[path].new is not None]
-        return self._run(BASE_WITH_TESTS, plan, tree, targets)
+        return self._run(BASE_WITH_TESTS, plan, tree, targets, deadline_seconds=self._patience())
 
     def _run_original_tests(self, plan: TestPlan) -> Observed | None:
         """Run the original tests on the new code, if the change touches any that were there."""
@@ -338,18 +357,33 @@ class _Examination:
     def _touched_tests(self) -> list[str]:
         return [path for path in self._change.paths if is_test_file(path)]
 
-    def _run(self, name: str, plan: TestPlan, tree: str, targets: Iterable[str] = ()) -> Observed:
+    def _patience(self) -> float:
+        """Return how many seconds the new tests may take on the base: a fault may show as a hang."""
+        longest = float(self._baseline.section.timeout_seconds)
+        run = self._baseline.run
+        return longest if run is None else min(longest, max(HANG_SECONDS, run.seconds * HANG_FACTOR))
+
+    def _run(
+        self,
+        name: str,
+        plan: TestPlan,
+        tree: str,
+        targets: Iterable[str] = (),
+        *,
+        deadline_seconds: float | None = None,
+    ) -> Observed:
+        deadline = deadline_seconds or self._baseline.section.timeout_seconds
         observed = self._bench.run(
-            RunRequest(
-                name=name,
-                plan=plan,
-                tree=tree,
-                deadline_seconds=self._baseline.section.timeout_seconds,
-                targets=tuple(targets),
-            )
+            RunRequest(name=name, plan=plan, tree=tree, deadline_seconds=deadline, targets=tuple(targets))
         )
         self._runs.append(observed.run)
         return observed
+
+
+def _by_guard(findings: Iterable[Finding]) -> _Refusal | None:
+    """Refuse by the first critical finding, if there is one."""
+    first = next((finding for finding in findings if finding.severity is Severity.CRITICAL), None)
+    return _Refusal(f"{first.rule} in {first.path}: {first.what}") if first else None
 
 
 def _some(names: Iterable[str]) -> str:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from domain.claim import Claim, Restatement
 from domain.errors import ConfigurationError
+from domain.text import one_line
 
 CASES = Path(__file__).parent / "cases"
+
+END = "THE-END-OF-THE-PATCH"
+LARGEST_COMMAND = 100_000
+"""Bytes; the kernel takes no argument above 128 KiB."""
 
 Files = Mapping[str, tuple[bytes, int]]
 """Path in the repository to (content, git mode 0o100644 or 0o100755)."""
@@ -34,8 +41,8 @@ class Case(BaseModel):
 
     repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$", description="owner/name on the demo's forge")
     files: str = ""
-    package: str = ""
-    version: str = ""
+    package: str = Field(default="", pattern=r"^(?:[A-Za-z0-9][\w.-]*)?$")
+    version: str = Field(default="", pattern=r"^[\w.!+-]*$")
     requirements: list[str] = Field(default_factory=list, description="what the tests need besides pytest")
     config: str = Field(default="", description="text of the repository's .fixwright.yml, if any")
     default_branch: str = "main"
@@ -59,11 +66,31 @@ class Case(BaseModel):
         """The turns, with the patch in front where the case has one."""
         if not self.patch:
             return self.turns
-        text = (self.directory / self.patch).read_text()
         return [
-            ScriptedTurn(say="The change.", run=f"git apply --whitespace=nowarn <<'PATCH'\n{text}\nPATCH"),
-            *self.turns,
-        ]
+            ScriptedTurn(say=say, run=f"git apply --whitespace=nowarn <<'{END}'\n{part}\n{END}")
+            for say, part in patch_parts(self.directory / self.patch)
+        ] + self.turns
+
+
+def patch_parts(path: Path) -> list[tuple[str, str]]:
+    """Read a patch as (what to say, text) for each turn: whole, or file by file where it is large.
+
+    Line ends are kept as they are: a patch for a file with CRLF has them.
+
+    Raises:
+        ConfigurationError: it is not there, not text, or one file's part is too large for a command.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: the patch cannot be read: {one_line(str(error), 200)}") from None
+    if len(text.encode()) <= LARGEST_COMMAND:
+        return [("The change.", text)]
+    parts = re.split(r"^(?=diff --git )", text, flags=re.MULTILINE)
+    named = [(f"The change, part {number}.", part) for number, part in enumerate(filter(None, parts), 1)]
+    if any(len(part.encode()) > LARGEST_COMMAND for _, part in named):
+        raise ConfigurationError(f"{path}: one file's part of the patch is over {LARGEST_COMMAND} bytes")
+    return named
 
 
 def load_case(name_or_directory: str) -> Case:
@@ -74,11 +101,29 @@ def load_case(name_or_directory: str) -> Case:
     """
     shipped = CASES / name_or_directory
     directory = shipped if shipped.is_dir() else Path(name_or_directory)
-    try:
-        raw = tomllib.loads((directory / "case.toml").read_text())
-        return Case.model_validate({**raw, "directory": directory})
-    except FileNotFoundError:
+    if not directory.is_dir():
         names = ", ".join(sorted(path.name for path in CASES.iterdir() if path.is_dir()))
-        raise ConfigurationError(f"no case {name_or_directory!r}; those that ship are: {names}") from None
-    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{directory / 'case.toml'}: {error}") from None
+        raise ConfigurationError(f"no case {name_or_directory!r}; those that ship are: {names}")
+    file = directory / "case.toml"
+    try:
+        raw = tomllib.loads(file.read_bytes().decode())
+        case = Case.model_validate({**raw, "directory": directory})
+    except FileNotFoundError:
+        raise ConfigurationError(f"{file} is not there; see docs/how-to/own-case.md") from None
+    except ValidationError as error:
+        problems = "; ".join(map(_problem, error.errors()))
+        raise ConfigurationError(f"{file}: {problems}") from None
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{file}: {one_line(str(error), 300)}") from None
+    if case.files and not (directory / case.files).is_dir():
+        raise ConfigurationError(f"{file}: files: there is no directory {directory / case.files}")
+    if case.patch:
+        patch_parts(directory / case.patch)
+    return case
+
+
+def _problem(entry: ErrorDetails) -> str:
+    """Say in a few words which key is wrong, and how."""
+    place = ".".join(map(str, entry["loc"]))
+    what = entry["msg"].removeprefix("Value error, ")
+    return f"{place}: {what}" if place else what

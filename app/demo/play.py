@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
 from rich.console import Console
 
-from app.demo.cases import load_case
+from app.demo.cases import Case, Files, load_case
 from app.demo.narrator import Narrator
 from app.demo.scenarios import SCENARIOS, Meanwhile, Scenario, scenario_named
 from app.demo.service import PROJECT
-from app.demo.sources import files_of
+from app.demo.sources import files_of, is_fetched
 from app.demo.stage import Stage, set_up
+from app.demo.toolchain import is_ready, tools_for
 from domain.budget import show_money
 from domain.model import Money, PublicationKind, Pull, Task
 from domain.states import State
@@ -21,6 +23,8 @@ PATIENCE_SECONDS = 300
 """How long a scenario may take on a slow machine, or with a slow model."""
 
 KILL_AFTER_STEPS = 3
+
+SOURCES = PROJECT / ".cache" / "sources"
 
 
 def play(name: str, *, case: str = "", keep: bool = False) -> int:
@@ -32,19 +36,34 @@ def play(name: str, *, case: str = "", keep: bool = False) -> int:
         return 0
     scenario = scenario_named(name)
     chosen = load_case(case or scenario.case)
-    files = files_of(chosen, PROJECT / ".cache" / "sources")
     narrator = Narrator(console)
     narrator.say(f"scenario {scenario.name}: {scenario.shows}", "bold")
+    files = _prepared(narrator, chosen)
     with set_up(scenario, chosen, files) as stage:
         _introduce(narrator, stage, len(files))
-        try:
-            _act(narrator, stage, scenario, chosen.label)
-        finally:
-            problems = _conclude(narrator, stage, scenario)
+        _act(narrator, stage, scenario, chosen.label)
+        problems = _conclude(narrator, stage, scenario)
         stage.directory.keep = bool(problems)
         if keep or (console.is_terminal and os.isatty(0)):
-            console.input("\nThe console stays up until you press Enter. ")
+            _wait_for_enter(console)
     return 1 if problems else 0
+
+
+def _wait_for_enter(console: Console) -> None:
+    """Keep the console up for a look; Ctrl-C and the end of the input mean Enter."""
+    with contextlib.suppress(KeyboardInterrupt, EOFError):
+        console.input("\nThe console stays up until you press Enter. ")
+
+
+def _prepared(narrator: Narrator, case: Case) -> Files:
+    """Get all that the case needs from outside before anything is started; say what takes a while."""
+    if case.package and not is_fetched(case, SOURCES):
+        narrator.say(f"fetching the source distribution of {case.package} {case.version}")
+    files = files_of(case, SOURCES)
+    if not is_ready(case):
+        narrator.say(f"installing what its tests need: {', '.join(case.requirements)} (once)")
+    tools_for(case)
+    return files
 
 
 def _introduce(narrator: Narrator, stage: Stage, file_count: int) -> None:

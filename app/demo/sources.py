@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -14,39 +17,71 @@ from domain.errors import ConfigurationError
 
 FETCH_SECONDS = 120
 
+LEFT_OUT = frozenset(
+    {
+        *(".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", "node_modules", "__pycache__"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache"),
+    }
+)
+"""Directories of a working copy that are no part of its repository."""
+
 
 def files_of(case: Case, cache: Path) -> Files:
     """Return the files of a case's repository; archives are kept in `cache`. Raises ConfigurationError."""
-    found = dict(_shipped(case)) if case.files else dict(_archived(_archive(case, cache)))
+    found = dict(_shipped(case)) if case.files else dict(_unpacked(_archive(case, cache)))
+    if not found:
+        raise ConfigurationError(f"the case has no files: {case.files or case.package}")
     if case.config:
         found[".fixwright.yml"] = (case.config.encode(), 0o100644)
     return found
 
 
+def is_fetched(case: Case, cache: Path) -> bool:
+    """Tell whether a case's archive is in the cache already."""
+    return any(_folder(case, cache).glob("*"))
+
+
+def _folder(case: Case, cache: Path) -> Path:
+    return cache / f"{case.package}-{case.version}"
+
+
 def _shipped(case: Case) -> Iterator[tuple[str, tuple[bytes, int]]]:
     root = case.directory / case.files
     for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        inner = path.relative_to(root)
+        if path.is_file() and not path.is_symlink() and LEFT_OUT.isdisjoint(inner.parts):
             yield (
-                path.relative_to(root).as_posix(),
+                inner.as_posix(),
                 (path.read_bytes(), 0o100755 if path.stat().st_mode & 0o100 else 0o100644),
             )
 
 
 def _archive(case: Case, cache: Path) -> Path:
     """Fetch the source distribution by name and version with the index that pip is set up for here."""
-    folder = cache / f"{case.package}-{case.version}"
-    if not any(folder.glob("*")):
-        folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "unearth", "--no-binary", "-d", str(folder), *_index()]
-        wanted = f"{case.package}=={case.version}"
-        done = subprocess.run([*command, wanted], capture_output=True, text=True, timeout=FETCH_SECONDS)
-        if done.returncode != 0:
-            folder.rmdir()
-            raise ConfigurationError(
-                f"the source distribution of {wanted} could not be fetched: {done.stderr.strip()[-300:]}"
-            )
+    folder = _folder(case, cache)
+    if not is_fetched(case, cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as arriving:
+            _fetch(f"{case.package}=={case.version}", Path(arriving) / "got")
+            shutil.rmtree(folder, ignore_errors=True)
+            (Path(arriving) / "got").rename(folder)
     return next(path for path in sorted(folder.iterdir()) if path.is_file())
+
+
+def _fetch(wanted: str, folder: Path) -> None:
+    folder.mkdir()
+    command = [sys.executable, "-m", "unearth", "--no-binary", "-d", str(folder), *_index(), wanted]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS)
+        said = done.stderr.strip().splitlines()
+        why = "" if done.returncode == 0 and any(folder.iterdir()) else (said or ["no reason given"])[-1]
+    except subprocess.TimeoutExpired:
+        why = f"no answer within {FETCH_SECONDS} s"
+    if why:
+        raise ConfigurationError(
+            f"the source distribution of {wanted} could not be fetched ({why[-300:]}). Is there a network, a "
+            "package index that pip knows, and this version as source?"
+        )
 
 
 def _index() -> list[str]:
@@ -55,6 +90,13 @@ def _index() -> list[str]:
     )
     url = asked.stdout.strip()
     return ["-i", url] if asked.returncode == 0 and url else []
+
+
+def _unpacked(archive: Path) -> Iterator[tuple[str, tuple[bytes, int]]]:
+    try:
+        yield from _archived(archive)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+        raise ConfigurationError(f"{archive} is broken ({error}); remove it, then try again") from None
 
 
 def _archived(archive: Path) -> Iterator[tuple[str, tuple[bytes, int]]]:

@@ -23,12 +23,31 @@ def tools_for(case: Case) -> Path:
         raise ConfigurationError(f"{BASE} is not there; `make setup` makes it")
     if not case.requirements:
         return BASE
-    key = hashlib.sha256("\n".join(sorted(case.requirements)).encode()).hexdigest()[:12]
-    folder = PROJECT / ".cache" / f"tools-{key}"
-    if not (folder / ".ready").exists():
-        script = ["sh", str(PROJECT / ".ci" / "tools"), sys.executable, str(folder), *case.requirements]
-        done = subprocess.run(script, cwd=PROJECT, capture_output=True, text=True, timeout=INSTALL_SECONDS)
-        if done.returncode != 0:
-            raise ConfigurationError(f"the case's requirements cannot be installed: {done.stderr[-400:]}")
+    folder = _folder(case)
+    if not is_ready(case):
+        _install(case, folder)
         (folder / ".ready").touch()
     return folder
+
+
+def is_ready(case: Case) -> bool:
+    """Tell whether nothing has to be installed for a case."""
+    return not case.requirements or (_folder(case) / ".ready").exists()
+
+
+def _folder(case: Case) -> Path:
+    key = hashlib.sha256("\n".join(sorted(case.requirements)).encode()).hexdigest()[:12]
+    return PROJECT / ".cache" / f"tools-{key}"
+
+
+def _install(case: Case, folder: Path) -> None:
+    script = ["sh", str(PROJECT / ".ci" / "tools"), sys.executable, str(folder), *case.requirements]
+    try:
+        done = subprocess.run(script, cwd=PROJECT, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+        said = [line for line in done.stderr.splitlines() if "ERROR" in line]
+        why = "" if done.returncode == 0 else (said or [done.stderr.strip()[-300:]])[-1]
+    except subprocess.TimeoutExpired:
+        why = f"not finished within {INSTALL_SECONDS} s"
+    if why:
+        wanted = ", ".join(case.requirements)
+        raise ConfigurationError(f"what the case's tests need ({wanted}) cannot be installed: {why[:400]}")

@@ -114,19 +114,23 @@ def is_dead(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
 
 
-def live_nodes(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Walk statements that can run: not after a return or raise in the same block, not under `if False`."""
+def live_nodes(body: list[ast.stmt], *, calls: bool = True) -> Iterator[ast.stmt]:
+    """Walk statements that can run: not after a return or raise in the same block, not under `if False`.
+
+    Without `calls`, only those that run with the block itself: functions' bodies are left out.
+    """
     for statement in body:
         if not is_dead(statement):
             yield statement
+            if not calls and isinstance(statement, Function):
+                continue
             for name in ("body", "orelse", "finalbody"):
-                yield from live_nodes(
-                    [item for item in getattr(statement, name, []) if isinstance(item, ast.stmt)]
-                )
+                inner = [item for item in getattr(statement, name, []) if isinstance(item, ast.stmt)]
+                yield from live_nodes(inner, calls=calls)
             for handler in getattr(statement, "handlers", []):
-                yield from live_nodes(handler.body)
+                yield from live_nodes(handler.body, calls=calls)
             for case in getattr(statement, "cases", []):
-                yield from live_nodes(case.body)
+                yield from live_nodes(case.body, calls=calls)
         if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
             return
 

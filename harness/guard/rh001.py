@@ -28,6 +28,10 @@ _SKIPS = frozenset(
     }
 )
 _ALIKE_BY_LETTERS = 0.75
+_FAILS = frozenset({"xfail", "expectedFailure"})
+_WHY_EXPECTED = (
+    "It described a known fault. Where the fault is mended, its cases belong to a test that passes."
+)
 SIMILAR = 0.6
 """How alike two test bodies must be (0 to 1) for one to be the other under a new name."""
 
@@ -101,7 +105,11 @@ def _removed(context: Context, census: _Census, path: str) -> Iterator[Finding]:
         yield critical(RULE, path, 0, f"the test file is deleted, and with it {len(lost)} tests", _WHY)
         return
     for test in lost:
-        yield critical(RULE, path, test.node.lineno, f"the test `{test.name}` is removed", _WHY)
+        if any(dotted(item).rsplit(".", 1)[-1] in _FAILS for item in test.node.decorator_list):
+            what = f"the test `{test.name}`, which was expected to fail, is removed"
+            yield warning(RULE, path, test.node.lineno, what, _WHY_EXPECTED)
+        else:
+            yield critical(RULE, path, test.node.lineno, f"the test `{test.name}` is removed", _WHY)
 
 
 def likeness(one: TestFunction, other: TestFunction) -> float:
@@ -157,9 +165,9 @@ def _skips(test: TestFunction) -> list[int]:
     return lines + _skip_calls(test.node.body)
 
 
-def _skip_calls(body: list[ast.stmt]) -> list[int]:
+def _skip_calls(body: list[ast.stmt], *, calls: bool = True) -> list[int]:
     lines: list[int] = []
-    for statement in live_nodes(body):
+    for statement in live_nodes(body, calls=calls):
         value: ast.AST | None = None
         if isinstance(statement, ast.Expr | ast.Assign | ast.Return):
             value = statement.value
@@ -185,7 +193,7 @@ def _marks(body: list[ast.stmt]) -> list[int]:
 
 
 def _module_skips(tree: ast.Module | None) -> list[int]:
-    return [] if tree is None else _marks(tree.body) + _skip_calls(tree.body)
+    return [] if tree is None else _marks(tree.body) + _skip_calls(tree.body, calls=False)
 
 
 def _hidden(path: str, pair: PythonPair) -> Iterator[Finding]:

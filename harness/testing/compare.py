@@ -17,10 +17,14 @@ _NEEDS_NEW_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greened:
-    """Tests that failed without the fix and pass with it; `unloaded` names files that only load with it."""
+    """Tests that failed without the fix and pass with it; `unloaded` names files that only load with it.
+
+    `unfinished` says that without the fix their run did not come to an end.
+    """
 
     tests: tuple[str, ...]
     unloaded: tuple[str, ...] = ()
+    unfinished: bool = False
 
 
 def same_file(path: str, file: str) -> bool:
@@ -41,10 +45,15 @@ def turned_green(
     """Return what went from red to green.
 
     A test in a file that the change touches is red only if it fails with the *new* text of that file on the
-    base code; any other test is red if it failed in the baseline.
+    base code; any other test is red if it failed in the baseline. Where the run of the new tests on the base
+    hangs, what is new in those files was red.
     """
     if not fixed.has_ids:
         return _greened_by_count(baseline, with_tests, fixed)
+    if with_tests is not None and _hangs(with_tests, fixed):
+        known = baseline.cases if baseline else {}
+        new = [i for i in sorted(fixed.run.passed_ids) if i not in known and is_in(fixed.cases[i], touched)]
+        return Greened(tests=tuple(new), unfinished=bool(new))
     red, unloaded = _red(baseline, with_tests, touched)
     passed_before = baseline.run.passed_ids if baseline else frozenset()
     green = []
@@ -55,6 +64,11 @@ def turned_green(
             green.append(identity)
     shown = {path for path in unloaded if any(is_in(fixed.cases[identity], [path]) for identity in green)}
     return Greened(tests=tuple(green), unloaded=tuple(sorted(shown)))
+
+
+def _hangs(with_tests: Observed, fixed: Observed) -> bool:
+    """Tell a hang from slowness: with the fix, the whole suite ends in well under the time that was given."""
+    return with_tests.run.status is RunStatus.TIMED_OUT and fixed.run.seconds * 2 < with_tests.run.seconds
 
 
 def _red(

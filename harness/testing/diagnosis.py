@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from domain.model import RunStatus
@@ -56,6 +56,7 @@ _RESOURCES = re.compile(
 _ARGUMENTS = re.compile(
     r"^.*(?:unrecognized arguments|required plugins?|Missing required plugins?).*$", re.MULTILINE | re.I
 )
+_INTERNAL = re.compile(r"^INTERNALERROR> (?!  |Traceback)(?=\S)(.+)$", re.MULTILINE)
 _MAX_LINES = 6
 
 
@@ -72,8 +73,10 @@ def no_tests_found() -> EnvironmentProblem:
 def diagnose(observed: Observed) -> EnvironmentProblem | None:
     """Return what keeps a suite from showing anything, or None if it works (failing tests are no problem)."""
     run = observed.run
-    if run.status is RunStatus.PASSED or (run.status is RunStatus.FAILED and run.passed):
+    if run.status is RunStatus.PASSED:
         return None
+    if run.status is RunStatus.FAILED and run.passed:
+        return _mostly_unloaded(observed)
     text = observed.output + "\n" + "\n".join(case.message for case in observed.cases.values())[:200_000]
     if run.status is RunStatus.FAILED:
         return _service(text) if _all_failed_by_service(observed) else _imports(text, observed)
@@ -84,11 +87,24 @@ def diagnose(observed: Observed) -> EnvironmentProblem | None:
     }
     if run.status in direct:
         return direct[run.status](observed)
-    for find in (_tool, _resources, _module, _service):
+    for find in (_internal, _tool, _resources, _module, _service):
         problem = find(text)
         if problem is not None:
             return problem
     return _unreadable(observed)
+
+
+def _mostly_unloaded(observed: Observed) -> EnvironmentProblem | None:
+    """Object where more test files cannot be loaded than can: what is left proves next to nothing."""
+    unloaded = [case for case in observed.cases.values() if case.collection]
+    loaded = {case.file for case in observed.cases.values() if not case.collection and case.file}
+    if len(unloaded) <= len(loaded) or not loaded:
+        return None
+    problem = _module("\n".join(case.message for case in unloaded)[:200_000])
+    if problem is None:
+        return None
+    count = f"{len(unloaded)} of {len(unloaded) + len(loaded)} test files cannot be loaded. "
+    return replace(problem, what=count + problem.what)
 
 
 def _all_failed_by_service(observed: Observed) -> bool:
@@ -100,6 +116,19 @@ def _imports(text: str, observed: Observed) -> EnvironmentProblem | None:
     """A suite that is all red is the environment's fault only where every file failed to load."""
     failed = [case for case in observed.cases.values() if case.outcome == "failed"]
     return _module(text) if failed and all(case.collection for case in failed) else None
+
+
+def _internal(text: str) -> EnvironmentProblem | None:
+    errors = _INTERNAL.findall(text)
+    if not errors:
+        return None
+    return EnvironmentProblem(
+        kind=ProblemKind.TOOL_MISSING,
+        what=f"pytest broke before it could run the tests: {errors[-1].strip()[:200]}",
+        lines=tuple(f"INTERNALERROR> {line.strip()[:300]}" for line in errors[-_MAX_LINES:]),
+        fix="Install the plugin that the repository's conftest.py or marks come from, or the version of "
+        "pytest that it was written for, where the tests run; or set `test.command` in `.fixwright.yml`.",
+    )
 
 
 def _tool(text: str) -> EnvironmentProblem | None:
@@ -125,8 +154,30 @@ def _tool(text: str) -> EnvironmentProblem | None:
     )
 
 
+def missing_modules(text: str) -> tuple[str, ...]:
+    """Return the names of modules that a message says are missing, sorted."""
+    return tuple(sorted({next(filter(None, groups)) for groups in _MODULE.findall(text)}))
+
+
+def never_loaded(first: Observed, second: Observed) -> dict[str, str]:
+    """Return the test files that load in neither of two runs, each with why it does not."""
+    return {
+        identity: _why_unloaded(case.message)
+        for identity, case in first.cases.items()
+        if case.collection and identity in second.run.failed_ids and second.cases[identity].collection
+    }
+
+
+def _why_unloaded(message: str) -> str:
+    if names := missing_modules(message):
+        return "missing " + ", ".join(f"`{name}`" for name in names)
+    lines = [line.removeprefix("E ").strip() for line in message.splitlines() if line.strip()]
+    raised = [line for line in lines if re.match(r"[\w.]*(?:Error|Warning|Exception|Removed\w*)\b", line)]
+    return (raised or lines or ["for no reason that was told"])[-1][:200]
+
+
 def _module(text: str) -> EnvironmentProblem | None:
-    names = sorted({next(filter(None, groups)) for groups in _MODULE.findall(text)})
+    names = missing_modules(text)
     if names:
         return EnvironmentProblem(
             kind=ProblemKind.IMPORT,

@@ -14,6 +14,8 @@ _NOT_FOUND = re.compile(
     re.MULTILINE,
 )
 _SUMMARY = re.compile(r"^[=\s]*(?:\d+ \w+(?:, )?)+ in [\d.]+s\b", re.MULTILINE)
+_PYTEST_BROKE = 3
+"""An exception in pytest, a plugin or a conftest.py: whatever was reported, the run was cut short."""
 _PYTEST_ENDS = {
     2: "pytest was interrupted",
     3: "pytest itself failed",
@@ -31,7 +33,8 @@ def judge(
         return RunStatus.COULD_NOT_RUN, f"stopped by the sandbox: {result.killed}"
     if result.exit_code in {126, 127}:
         return RunStatus.COULD_NOT_RUN, _first(_NOT_FOUND, output) or "the command was not found"
-    if runner is Runner.PYTEST and result.exit_code in _PYTEST_ENDS and not _ran(reading):
+    stopped = result.exit_code in _PYTEST_ENDS and not _ran(reading)
+    if runner is Runner.PYTEST and (stopped or result.exit_code == _PYTEST_BROKE):
         return RunStatus.COULD_NOT_RUN, _PYTEST_ENDS[result.exit_code]
     if reading is None:
         return _unread(runner, result, output)

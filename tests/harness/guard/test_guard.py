@@ -310,3 +310,19 @@ def test_strange_bytes_do_not_stop_the_guard() -> None:
     findings = guard(change, Category.BUG)
     assert {"a.py", "package.json"} <= {finding.path for finding in findings}
     assert findings == guard(change, Category.BUG)
+
+
+def test_a_skip_inside_a_new_test_does_not_skip_the_file() -> None:
+    new = (
+        TEST
+        + "\n\ndef test_pandas():\n    try:\n        import pandas\n    except ImportError:\n        pytest.skip('x')\n    assert pandas\n"
+    )
+    assert critical(judged(BASE, {T: new})) == set()
+
+
+def test_a_test_of_repeatability_that_was_there_may_be_reworded() -> None:
+    old = "from pkg import add\n\n\ndef test_same():\n    assert add(1, 2) == add(1, 2)\n"
+    new = old.replace("add(1, 2) == add(1, 2)", "add(3, 2) == add(3, 2)")
+    assert not any("never fail" in finding.what for finding in judged({T: old, S: SOURCE}, {T: new}))
+    worse = old + "    assert add(3, 2) == add(3, 2)\n"
+    assert any("never fail" in finding.what for finding in judged({T: old, S: SOURCE}, {T: worse}))

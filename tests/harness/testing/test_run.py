@@ -241,3 +241,13 @@ def test_a_report_that_is_a_symlink_is_not_read(tmp_path: Path) -> None:
 
     assert observed.run.status is RunStatus.COULD_NOT_TELL
     assert not observed.run.passed_ids
+
+
+def test_an_error_inside_pytest_is_no_failing_test(tmp_path: Path) -> None:
+    broken = "def pytest_collection_modifyitems(items):\n    raise LookupError('no such mark')\n"
+    observed = run(tmp_path, {"conftest.py": broken, "test_a.py": MIXED})
+
+    assert observed.run.status is RunStatus.COULD_NOT_RUN
+    problem = diagnose(observed)
+    assert problem is not None and "LookupError: no such mark" in problem.what
+    assert any("LookupError" in line for line in problem.lines)

@@ -1,0 +1,172 @@
+"""What verification makes of tests that were edited, do not load, hang, or were known to fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from domain.model import RunStatus, Severity, TestRun
+from harness.testing.cases import Case, CaseOutcome, Observed
+from harness.testing.compare import turned_green
+from harness.testing.diagnosis import ProblemKind
+from tests.harness.test_verify import BASE, BUGGY, FIXED, NEW_TEST, OLD_TESTS, Bench
+
+TWO_OF_TWO = "import pytest\nfrom calc import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+
+
+def test_an_edited_test_is_fine_where_its_original_text_passes_with_the_fix_too(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": TWO_OF_TWO})
+
+    verdict = bench.verified(
+        {"calc.py": FIXED, "tests/test_calc.py": TWO_OF_TWO.replace("double(2) == 4", "double(7) == 14")}
+    )
+
+    assert verdict.turned_green == ("tests/test_calc.py::test_double",)
+    (finding,) = verdict.findings
+    assert (finding.rule, finding.severity) == ("RH002", Severity.WARNING)
+    assert "as it was, it passes" in finding.what
+
+
+def test_an_edited_test_is_refused_where_the_fix_needs_the_edit(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": TWO_OF_TWO})
+
+    verdict = bench.refused(
+        {
+            "calc.py": BUGGY.replace("x + 2", "x * 3"),
+            "tests/test_calc.py": TWO_OF_TWO.replace("double(2) == 4", "double(2) == 6"),
+        }
+    )
+
+    assert verdict.findings[0].severity is Severity.CRITICAL
+
+
+def test_an_edited_test_that_failed_before_stays_refused(tmp_path: Path) -> None:
+    failing = OLD_TESTS.replace("triple(2) == 6", "triple(2) == 8")
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": failing})
+
+    verdict = bench.refused(
+        {"calc.py": FIXED, "tests/test_calc.py": OLD_TESTS, "tests/test_more.py": NEW_TEST}
+    )
+
+    assert verdict.findings[0].severity is Severity.CRITICAL
+
+
+def test_a_dropped_expectation_is_refused_whatever_the_runs_say(tmp_path: Path) -> None:
+    """Nothing came in its place, so nothing says that the test asks for more now."""
+    two = TWO_OF_TWO.replace("def test", "@pytest.mark.parametrize('x', [2, 9])\ndef test").replace(
+        "()", "(x)"
+    )
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": two})
+    opened = len(bench.sandbox.opened)
+
+    bench.refused(
+        {
+            "calc.py": FIXED,
+            "tests/test_calc.py": two.replace("[2, 9]", "[2]"),
+            "tests/test_more.py": NEW_TEST,
+        }
+    )
+
+    assert len(bench.sandbox.opened) == opened
+
+
+def test_a_test_file_that_never_loads_here_is_the_environment_s_fault(tmp_path: Path) -> None:
+    lacking = "import not_installed_here\n" + NEW_TEST
+    bench = Bench(tmp_path, {**BASE, "tests/test_more.py": lacking})
+    assert bench.baseline.problem is None
+
+    verdict = bench.refused(
+        {
+            "calc.py": FIXED,
+            "tests/test_more.py": lacking + "\n\ndef test_six():\n    assert double(6) == 12\n",
+        }
+    )
+
+    assert verdict.environment
+    assert "tests/test_more.py" in verdict.summary and "`not_installed_here`" in verdict.summary
+
+
+def test_a_new_test_file_that_does_not_load_is_the_change_s_fault(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, BASE)
+
+    verdict = bench.refused(
+        {"calc.py": FIXED, "tests/test_more.py": "import not_installed_here\n" + NEW_TEST}
+    )
+
+    assert not verdict.environment
+
+
+def test_most_test_files_that_do_not_load_are_a_broken_environment(tmp_path: Path) -> None:
+    lacking = {f"tests/test_{name}.py": "import not_installed_here\n" + NEW_TEST for name in ("a", "b")}
+    bench = Bench(tmp_path, {**BASE, **lacking})
+
+    assert bench.baseline.problem is not None
+    assert bench.baseline.problem.kind is ProblemKind.IMPORT
+    assert "2 of 3 test files" in bench.baseline.problem.what
+    assert "`not_installed_here`" in bench.baseline.problem.what
+
+
+def test_a_test_that_was_expected_to_fail_may_go_with_the_fault(tmp_path: Path) -> None:
+    known = TWO_OF_TWO + "\n\n@pytest.mark.xfail\ndef test_known_fault():\n    assert double(5) == 10\n"
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": known})
+    mended = (
+        TWO_OF_TWO
+        + "\n\n@pytest.mark.parametrize('x', [3, 5])\ndef test_all(x):\n    total = [x, x]\n    total.append(0)\n    assert sum(total) == double(x)\n"
+    )
+
+    verdict = bench.verified({"calc.py": FIXED, "tests/test_calc.py": mended})
+
+    assert [finding.severity for finding in verdict.findings] == [Severity.WARNING]
+
+
+# -- hangs ------------------------------------------------------------------------------------------
+
+
+def observed(status: RunStatus, seconds: float, *passed: str) -> Observed:
+    """Return a run in which these tests of tests/test_a.py passed, and no other was reported."""
+    cases = {
+        f"tests/test_a.py::{name}": Case(
+            id=f"tests/test_a.py::{name}", file="tests/test_a.py", name=name, outcome=CaseOutcome.PASSED
+        )
+        for name in passed
+    }
+    run = TestRun(
+        name="x",
+        command="x",
+        tree="x",
+        status=status,
+        exit_code=0,
+        seconds=seconds,
+        passed=len(cases),
+        failed=0,
+        skipped=0,
+        passed_ids=frozenset(cases),
+    )
+    return Observed(run=run, cases=cases, output="")
+
+
+def test_a_hang_on_the_base_shows_the_fault() -> None:
+    base, hung = observed(RunStatus.PASSED, 1, "test_old"), observed(RunStatus.TIMED_OUT, 20)
+    fixed = observed(RunStatus.PASSED, 1, "test_old", "test_new")
+
+    greened = turned_green(baseline=base, with_tests=hung, fixed=fixed, touched=["tests/test_a.py"])
+
+    assert greened.tests == ("tests/test_a.py::test_new",)
+    assert greened.unfinished
+
+
+def test_slowness_is_no_hang() -> None:
+    base, hung = observed(RunStatus.PASSED, 15, "test_old"), observed(RunStatus.TIMED_OUT, 20)
+    fixed = observed(RunStatus.PASSED, 15, "test_old", "test_new")
+
+    greened = turned_green(baseline=base, with_tests=hung, fixed=fixed, touched=["tests/test_a.py"])
+
+    assert greened.tests == ()
+
+
+def test_tests_elsewhere_were_not_shown_by_a_hang() -> None:
+    base, hung = observed(RunStatus.PASSED, 1, "test_old"), observed(RunStatus.TIMED_OUT, 20)
+    fixed = observed(RunStatus.PASSED, 1, "test_old", "test_new")
+
+    greened = turned_green(baseline=base, with_tests=hung, fixed=fixed, touched=["tests/test_b.py"])
+
+    assert greened.tests == () and not greened.unfinished
