@@ -186,10 +186,8 @@ def test_verified_work_that_was_not_taken_is_handed_in_as_it_is(calc: Workshop) 
 @pytest.mark.parametrize(
     ("outcome", "again"),
     [
-        (Outcome.UNVERIFIED, True),
         (Outcome.VERIFIED, True),
         (Outcome.CANCELLED, False),
-        (Outcome.INTERRUPTED, False),
     ],
 )
 def test_only_what_was_judged_can_be_repeated(calc: Workshop, outcome: Outcome, again: bool) -> None:
