@@ -50,9 +50,8 @@ class Inspection:
 
     def verify(self, verifier: Verifier, baseline: Baseline, snapshot: Snapshot) -> str:
         """Run the tests and return the verdict's summary. Raises Ended for a change that is not verified."""
-        task = self.order.task
         change = verifier.read_change(self.ground.base_sha, snapshot.tree)
-        outcome = verifier.verify(change, baseline, task.category, f"{task.title}\n{task.body}")
+        outcome = verifier.verify(change, baseline, self.order.task.category, self.order.authority)
         verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
         self.known.verdict = verdict
         self.journal.judged(verdict)

@@ -25,6 +25,13 @@ class Order:
     start_branch: str
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
+    maintainer_wrote_issue: bool = False
+
+    @property
+    def authority(self) -> str:
+        """What maintainers themselves wrote: only that may name an expectation of a test as wrong."""
+        issue = (self.task.title, self.task.body) if self.maintainer_wrote_issue else ()
+        return "\n".join((*issue, *self.instructions))
 
     @property
     def unpublished(self) -> PastAttempt | None:

@@ -56,7 +56,7 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
         author = comment.author
         if author.id not in is_writer:
             if len(is_writer) > MAX_LOOKUPS:
-                break
+                continue
             permission = forge.permission_of(task.issue.repository_id, author)
             is_writer[author.id] = may_trigger(permission, author)
         if is_writer[author.id] and comment.body.strip():
@@ -64,6 +64,12 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
         if len(chosen) == MAX_INSTRUCTIONS:
             break
     return tuple(reversed(chosen))
+
+
+def is_by_maintainer(task: Task, forge: Forge) -> bool:
+    """Tell whether the issue's own author may write to the repository now. Raises ForgeError."""
+    author = forge.issue(task.issue).author
+    return may_trigger(forge.permission_of(task.issue.repository_id, author), author)
 
 
 def past_attempts(queue: TaskQueue, current: Attempt) -> tuple[PastAttempt, ...]:

@@ -157,6 +157,7 @@ class TaskWork:
             start_branch=readiness.live_branch(task, self._forge),
             past=readiness.past_attempts(shop.queue, attempt),
             instructions=readiness.instructions(task, self._forge),
+            maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
         )
         journal = StoreJournal(
             queue=shop.queue,

@@ -110,7 +110,8 @@ def test_a_test_that_was_expected_to_fail_may_go_with_the_fault(tmp_path: Path) 
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": known})
     mended = (
         TWO_OF_TWO
-        + "\n\n@pytest.mark.parametrize('x', [3, 5])\ndef test_all(x):\n    total = [x, x]\n    total.append(0)\n    assert sum(total) == double(x)\n"
+        + "\n\n@pytest.mark.parametrize('x', [3, 5])\ndef test_all(x):\n"
+        + "    total = [x, x]\n    total.append(0)\n    assert sum(total) == double(x)\n"
     )
 
     verdict = bench.verified({"calc.py": FIXED, "tests/test_calc.py": mended})
