@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
@@ -29,6 +29,16 @@ class Caps:
     max_daily_cost_usd: Money
     max_minutes: int
     max_attempts: int
+
+    def tightened(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> Caps:
+        """Return these caps with a repository's own wishes where they are lower; None wishes nothing."""
+        steps = self.max_iterations if max_iterations is None else max_iterations
+        cost = self.max_cost_per_task_usd if max_cost_per_task_usd is None else max_cost_per_task_usd
+        return replace(
+            self,
+            max_iterations=min(steps, self.max_iterations),
+            max_cost_per_task_usd=min(cost, self.max_cost_per_task_usd),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,9 @@ from domain.errors import (
     SandboxError,
     Stopped,
 )
-from domain.model import Category, Outcome, Reason
+from domain.model import Category, Money, Outcome, Reason
 from domain.ports import Meter
+from domain.repo_config import RepoConfig
 from harness.assignment import Assignment
 from harness.ground import FreshCheckouts, Ground, Preparation
 from harness.inspection import Inspection
@@ -84,6 +85,7 @@ class AttemptRun:
     def _on(self, ground: Ground) -> None:
         checkouts = FreshCheckouts(self.bench.workspaces, ground.mirror)
         verifier = Verifier(self.bench.sandbox, ground.mirror, checkouts)
+        self._heed_wishes(ground.config)
         inspection = Inspection(self.order, ground, self.journal, self.known)
         with self.journal.phase("baseline") as note:
             baseline = verifier.baseline(ground.base_sha, ground.config)
@@ -108,6 +110,14 @@ class AttemptRun:
             except Ended as end:
                 note.text = end.detail
                 raise
+
+    def _heed_wishes(self, config: RepoConfig) -> None:
+        """Let the repository's own file lower the budget."""
+        cost = config.max_cost_per_task_usd
+        self.meter.tighten(
+            max_iterations=config.max_iterations,
+            max_cost_per_task_usd=None if cost is None else Money(str(cost)),
+        )
 
     def _refuse_broken_environment(self, baseline: Baseline) -> None:
         """Stop before any money is spent; a repository without tests may still get its first ones."""

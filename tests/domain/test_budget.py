@@ -417,3 +417,27 @@ def test_something_is_never_shown_as_nothing(amount: Decimal) -> None:
     assert (digits == 0) == (amount == 0)
     assert abs(digits - amount) <= max(Decimal("0.005"), QUANTUM)
     assert "." in shown
+
+
+@pytest.mark.parametrize(
+    ("steps", "dollars", "expected"),
+    [
+        (None, None, (40, Decimal("1.00"))),
+        (5, Decimal("0.20"), (5, Decimal("0.20"))),
+        (500, Decimal("9"), (40, Decimal("1.00"))),
+        (0, Decimal(0), (0, Decimal(0))),
+    ],
+)
+def test_a_repository_may_lower_its_caps_and_never_raise_them(
+    steps: int | None, dollars: Decimal | None, expected: tuple[int, Decimal]
+) -> None:
+    given_caps = Caps(
+        max_iterations=40,
+        max_cost_per_task_usd=Decimal("1.00"),
+        max_daily_cost_usd=Decimal(5),
+        max_minutes=30,
+        max_attempts=2,
+    )
+    caps = given_caps.tightened(max_iterations=steps, max_cost_per_task_usd=dollars)
+    assert (caps.max_iterations, caps.max_cost_per_task_usd) == expected
+    assert (caps.max_daily_cost_usd, caps.max_attempts) == (Decimal(5), 2)

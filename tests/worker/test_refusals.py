@@ -333,3 +333,12 @@ def test_what_an_outage_kept_from_being_said_is_said_afterwards(notes: Town) -> 
         loop.turn()
 
     assert len(notes.said(issue)) == 2
+
+
+def test_a_repository_lowers_its_own_budget_and_cannot_raise_it(build: BuildTown) -> None:
+    place = build({**CALC, ".fixwright.yml": "max_iterations: 1\nmax_cost_per_task_usd: 100\n"})
+    issue = place.issue()
+    place.loop(plays(FIX, SHOW)).turn()
+    assert place.stands == (State.BLOCKED, Reason.TASK_LIMIT)
+    assert place.ledger.calls_on_attempt(place.attempts[0].id) == 1
+    assert "max_iterations" in place.text(issue)
