@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from domain.claim import Claim
 from domain.errors import (
@@ -84,7 +84,15 @@ class AttemptRun:
 
     def _on(self, ground: Ground) -> None:
         checkouts = FreshCheckouts(self.bench.workspaces, ground.mirror)
-        verifier = Verifier(self.bench.sandbox, ground.mirror, checkouts)
+        limits = self.bench.limits(ground.workspace)
+        verifier = Verifier(
+            self.bench.sandbox,
+            ground.mirror,
+            checkouts,
+            policy=lambda given: replace(
+                limits, writable=given.writable, scratch=given.scratch, env=given.env
+            ),
+        )
         self._heed_wishes(ground.config)
         inspection = Inspection(self.order, ground, self.journal, self.known)
         with self.journal.phase("baseline") as note:

@@ -67,6 +67,9 @@ from worker.loop import Loop
 from worker.signals import SignalDesk
 from worker.task_work import Shop
 
+MEMORY = 321 * 2**20
+"""Bytes that the operator of these towns grants a command."""
+
 PRICE = Price(input=Money("0.000001"), output=Money("0.000004"), source="tests")
 CLAIM = Claim(root_cause="It doubled by adding.", changes="It multiplies now.", test_commands=["pytest -q"])
 CLEAR = Restatement(expected="10", actual="7", confidence=0.9)
@@ -117,12 +120,14 @@ class Stage:
 
     cues: dict[str, Callable[[], object]] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
+    policies: list[SandboxPolicy] = field(default_factory=list)
     isolation: str = "none (test double)"
 
     def self_test(self) -> None:
         pass
 
     def open(self, policy: SandboxPolicy) -> SandboxSession:
+        self.policies.append(policy)
         return StageSession(self, policy)
 
     def began(self, command: str) -> None:
@@ -298,7 +303,9 @@ class Town:
             workspaces=self.workspaces,
             agent=self.cast,
             localizer=NullLocalizer(),
-            limits=lambda place: SandboxPolicy(writable=place.tree, scratch=place.scratch),
+            limits=lambda place: SandboxPolicy(
+                writable=place.tree, scratch=place.scratch, memory_bytes=MEMORY
+            ),
         )
         shop = Shop(
             queue=queue,
