@@ -148,6 +148,27 @@ def test_a_death_in_the_middle_of_the_work_costs_one_step_at_most(build: BuildTo
         assert (after.pulls, after.branches, len(after.comments)) == (1, 1, len(expected.comments))
 
 
+def test_a_limit_that_was_raised_meanwhile_goes_on_from_our_own_push(notes: Town) -> None:
+    """The unfinished work is on its branch, the task was not moved yet; the next life has steps left."""
+    journey = Journey("raised", lambda: (plays(WRITE, "echo more >> README.md"),), {"max_iterations": 1}, "")
+    notes.issue("docs")
+
+    class LastWord(Fuse):
+        """Blows before the first move that this worker makes."""
+
+        def burn(self, name: str) -> None:
+            self.at = len(self.calls) + 1 if name == "move" else 0
+            super().burn(name)
+
+    with pytest.raises(Killed):
+        fused_loop(notes, journey, LastWord(), "one").turn()
+    assert len(notes.branches) == 1 and notes.task.state is State.RUNNING
+    live_on(notes, Journey("raised", journey.agents, {}, ""))
+
+    assert notes.task.state is State.IN_REVIEW
+    assert len(notes.branches) == len(notes.world.pulls(notes.repository.id)) == 1
+
+
 @pytest.mark.parametrize("before", ["git push", "ensure_pull", "published", "move", "add_comment"])
 def test_kill_nine_at_the_turning_points(build: BuildTown, before: str) -> None:
     journey = JOURNEYS[0]
