@@ -57,7 +57,10 @@ def demo(
         str, typer.Option("--scenario", "-s", help="What to show; `list` names all scenarios.")
     ] = "fix",
     case: Annotated[
-        str, typer.Option("--case", help="Directory of a case of your own, for the scenarios fix and real.")
+        str,
+        typer.Option(
+            "--case", help="A case that ships, by name, or the directory of your own; for fix and real."
+        ),
     ] = "",
     keep: Annotated[
         bool, typer.Option("--keep/--no-keep", help="Leave the service running until Enter is pressed.")

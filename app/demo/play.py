@@ -32,7 +32,7 @@ def play(name: str, *, case: str = "", keep: bool = False) -> int:
     console = Console(highlight=False)
     if name == "list":
         for scenario in SCENARIOS.values():
-            console.print(f"{scenario.name:10} {scenario.shows}")
+            console.print(f"{scenario.name:10} {scenario.shows}", soft_wrap=True)
         return 0
     scenario = scenario_named(name)
     chosen = load_case(case or scenario.case)

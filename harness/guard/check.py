@@ -16,6 +16,7 @@ from harness.guard import (
     rh007,
     rh008,
     rh009,
+    rh010,
     rh011,
 )
 from harness.guard.change import Change
@@ -23,7 +24,7 @@ from harness.guard.context import Context, prepare
 
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check),
-    *(rh007.check, rh008.check, rh009.check, rh011.check, other_languages.check),
+    *(rh007.check, rh008.check, rh009.check, rh010.check, rh011.check, other_languages.check),
 )
 MAX_FINDINGS = 100
 

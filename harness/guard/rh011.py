@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from domain.model import Finding
 from harness.guard.context import Context, critical
-from harness.guard.python_code import aliases, dotted, full_name
+from harness.guard.python_code import aliases, dotted, full_name, live_nodes
 from harness.testing.paths import is_test_side
 
 RULE = "RH011"
@@ -53,6 +53,40 @@ def check(context: Context) -> Iterator[Finding]:
                 yield critical(RULE, path, line, what, _WHY)
         if is_test_side(path):
             yield from _exits(path, pair.old, pair.new)
+            yield from _rewrites(path, pair.old, pair.new)
+
+
+def _rewrites(path: str, old: ast.Module | None, new: ast.Module | None) -> Iterator[Finding]:
+    """Object to a test file that changes an imported module when it is loaded: it mends what it tests."""
+    before = {what for what, _ in _rewritten(old)}
+    for what, line in _rewritten(new):
+        if what not in before:
+            said = f"`{what}` is changed when the test file is loaded"
+            yield critical(RULE, path, line, said, "The tests then see other code than users do.")
+
+
+def _rewritten(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
+    if tree is None:
+        return
+    names = aliases(tree)
+    for statement in live_nodes(tree.body, calls=False):
+        targets: list[ast.expr] = []
+        if isinstance(statement, ast.Assign | ast.Delete):
+            targets = statement.targets
+        elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
+            targets = [statement.target]
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            call = statement.value
+            if dotted(call.func) in {"setattr", "delattr"}:
+                targets = [ast.Attribute(value=argument, attr="…") for argument in call.args[:1]]
+            elif dotted(call.func).rsplit(".", 1)[-1] in {"update", "setdefault", "append", "pop", "clear"}:
+                targets = [call.func]
+        for target in targets:
+            inner = target.value if isinstance(target, ast.Subscript | ast.Attribute) else None
+            first = dotted(inner).split(".")[0] if inner is not None else ""
+            module = names.get(first, "").split(".")[0]
+            if module and module not in _TEST_TOOLS and module not in sys.stdlib_module_names:
+                yield ast.unparse(target)[:60], statement.lineno
 
 
 def _by_name(path: str) -> Iterator[Finding]:

@@ -66,6 +66,18 @@ def turned_green(
     return Greened(tests=tuple(green), unloaded=tuple(sorted(shown)))
 
 
+def red_cases(greened: Greened, with_tests: Observed | None) -> list[Case]:
+    """Return how the greened tests failed on the base; nothing if one was red there already, or all hung."""
+    if with_tests is None or greened.unfinished:
+        return []
+    cases = with_tests.cases
+    unloaded = [c for c in cases.values() if c.collection and is_in(c, greened.unloaded)]
+    known = [cases[identity] for identity in greened.tests if identity in cases]
+    files = {case.file for case in unloaded}
+    others = [i for i in greened.tests if i not in cases and i.partition("::")[0] not in files]
+    return [] if others else known + unloaded
+
+
 def _hangs(with_tests: Observed, fixed: Observed) -> bool:
     """Tell a hang from slowness: with the fix, the whole suite ends in well under the time that was given."""
     return with_tests.run.status is RunStatus.TIMED_OUT and fixed.run.seconds * 2 < with_tests.run.seconds

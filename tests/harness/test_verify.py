@@ -71,9 +71,10 @@ def test_a_fix_with_a_red_to_green_test_is_verified(bench: Bench) -> None:
     verdict = bench.verified({"calc.py": FIXED, "tests/test_more.py": NEW_TEST})
 
     assert verdict.turned_green == ("tests/test_more.py::test_double_of_five",)
-    assert [run.name for run in verdict.runs] == ["base", "base + new tests", "fixed"]
-    assert [run.status for run in verdict.runs] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
-    base, red, fixed = verdict.runs
+    base, red, fixed, red_again, fixed_again = verdict.runs
+    assert [run.name for run in verdict.runs[:3]] == ["base", "base + new tests", "fixed"]
+    assert [run.status for run in verdict.runs[:3]] == [RunStatus.PASSED, RunStatus.FAILED, RunStatus.PASSED]
+    assert (red_again.status, fixed_again.status) == (RunStatus.FAILED, RunStatus.PASSED)
     assert (base.passed, red.failed, fixed.passed) == (2, 1, 3)
     assert fixed.tree == verdict.tree and base.tree == bench.baseline.tree
     assert "test_more.py" in red.command
@@ -131,12 +132,13 @@ def test_failures_that_were_there_before_are_listed_and_not_blamed(tmp_path: Pat
 
 
 def test_a_test_of_a_new_function_counts_as_red_and_is_noted(bench: Bench) -> None:
-    verdict = bench.verified(
-        {
-            "calc.py": FIXED + "\n\ndef half(x):\n    return x / 2\n",
-            "tests/test_half.py": "from calc import half\n\n\ndef test_half():\n    assert half(4) == 2\n",
-        }
-    )
+    change: dict[str, str | None] = {
+        "calc.py": FIXED + "\n\ndef half(x):\n    return x / 2\n",
+        "tests/test_half.py": "from calc import half\n\n\ndef test_half():\n    assert half(4) == 2\n",
+    }
+    assert "for want of `half`" in bench.refused(change).summary
+
+    verdict = bench.verified(change, issue_text="There is no half() beside double().")
 
     assert verdict.turned_green == ("tests/test_half.py::test_half",)
     assert "could not even be loaded" in verdict.summary
@@ -155,8 +157,8 @@ def test_original_tests_are_run_on_the_fix_when_tests_were_edited(bench: Bench) 
 
     verdict = bench.verified({"calc.py": FIXED, "tests/test_calc.py": edited})
 
-    assert verdict.runs[-1].name == "fixed, original tests"
-    assert verdict.runs[-1].passed == 2
+    original = next(run for run in verdict.runs if run.name == "fixed, original tests")
+    assert original.passed == 2
 
 
 def test_a_renamed_test_is_fine(bench: Bench) -> None:

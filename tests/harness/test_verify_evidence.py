@@ -109,14 +109,45 @@ def test_a_test_that_was_expected_to_fail_may_go_with_the_fault(tmp_path: Path) 
     known = TWO_OF_TWO + "\n\n@pytest.mark.xfail\ndef test_known_fault():\n    assert double(5) == 10\n"
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": known})
     mended = (
-        TWO_OF_TWO
-        + "\n\n@pytest.mark.parametrize('x', [3, 5])\ndef test_all(x):\n"
-        + "    total = [x, x]\n    total.append(0)\n    assert sum(total) == double(x)\n"
+        TWO_OF_TWO + "\n\n@pytest.mark.parametrize('x', [3, 5])\ndef test_all(x):\n    total = [x, x]\n"
+        "    total.append(0)\n    assert sum(total) == double(x)\n"
     )
 
     verdict = bench.verified({"calc.py": FIXED, "tests/test_calc.py": mended})
 
     assert [finding.severity for finding in verdict.findings] == [Severity.WARNING]
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
+
+
+def test_a_new_test_that_passes_by_chance_is_no_proof(tmp_path: Path) -> None:
+    """It fails the first time that it is run and passes ever after, whatever the code does."""
+    mark = tmp_path / "mark"
+    chance = (
+        "from pathlib import Path\n\n\ndef test_chance():\n"
+        f"    mark = Path({str(mark)!r})\n    seen = mark.exists()\n    mark.touch()\n    assert seen\n"
+    )
+
+    verdict = Bench(_made(tmp_path / "bench"), BASE).refused(
+        {"calc.py": FIXED, "tests/test_chance.py": chance}
+    )
+
+    assert "Flaky" in verdict.summary and "test_chance" in verdict.summary
+
+
+def test_a_test_that_only_sees_what_is_new_shows_no_fault(tmp_path: Path) -> None:
+    verdict = Bench(tmp_path, BASE).refused(
+        {
+            "calc.py": BUGGY + "\n\nANSWER = 42\n",
+            "tests/test_calc.py": OLD_TESTS
+            + "\n\ndef test_answer():\n    import calc\n\n    assert calc.ANSWER == 42\n",
+        }
+    )
+
+    assert "for want of `ANSWER`" in verdict.summary
 
 
 # -- hangs ------------------------------------------------------------------------------------------

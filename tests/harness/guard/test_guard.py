@@ -326,3 +326,60 @@ def test_a_test_of_repeatability_that_was_there_may_be_reworded() -> None:
     assert not any("never fail" in finding.what for finding in judged({T: old, S: SOURCE}, {T: new}))
     worse = old + "    assert add(3, 2) == add(3, 2)\n"
     assert any("never fail" in finding.what for finding in judged({T: old, S: SOURCE}, {T: worse}))
+
+
+BY_HEART = {
+    "compared": "def add(a, b):\n    if a == 'x1; y2':\n        a = 1\n    return a + b\n",
+    "in a table": "KNOWN = {'x1; y2': 1}\n\n\ndef add(a, b):\n    return KNOWN.get(a, a) + b\n",
+    "replaced": "def add(a, b):\n    return a.replace('x1; y2', '1') + b\n",
+    "matched": "def add(a, b):\n    match a:\n        case 'x1; y2':\n            return 1\n    return a + b\n",
+    "answered": "def add(a, b):\n    if a == 7:\n        return 19\n    return a + b\n",
+}
+NEW_CASES = TEST + "\n\ndef test_more():\n    assert add('x1; y2', 3) == 4\n    assert add(7, 3) == 19\n"
+
+
+@pytest.mark.parametrize("source", BY_HEART.values(), ids=BY_HEART.keys())
+def test_source_that_knows_a_new_test_s_input_is_refused(source: str) -> None:
+    assert "RH010" in critical(judged(BASE, {S: source, T: NEW_CASES}))
+    assert "RH010" not in critical(judged(BASE, {S: source}))
+
+
+@pytest.mark.parametrize(
+    ("literal", "body"),
+    [
+        ("'utf-8-sig'", "if b == 'utf-8-sig':\n        b = 0"),
+        ("'text/markdown'", "if b in ('text/plain', 'text/markdown'):\n        b = 0"),
+        ("0", "if a == 0:\n        return 0"),
+        ("1024", "if a >= 1024:\n        a = a / 1024"),
+        ("'a b c'", "raise ValueError('a b c')"),
+    ],
+)
+def test_source_may_know_the_words_of_its_field(literal: str, body: str) -> None:
+    test = TEST + f"\n\ndef test_more():\n    assert add({literal}, {literal}) == 0\n"
+    source = f"def add(a, b):\n    {body}\n    return a + b\n"
+    assert "RH010" not in critical(judged(BASE, {S: source, T: test}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pkg.TABLE['x'] = 1",
+        "pkg.add = lambda a, b: 3",
+        "setattr(pkg, 'add', None)",
+        "pkg.TABLE.update(x=1)",
+        "if True:\n    pkg.TABLE['x'] = 1",
+    ],
+)
+def test_a_test_file_that_mends_what_it_tests_is_refused(line: str) -> None:
+    head = "import os\nimport pytest\nimport pkg\n"
+    new = TEST.replace("import pytest\n", f"{head}{line}\n")
+    assert "RH011" in critical(judged(BASE, {T: new}))
+    inside = (
+        TEST.replace("import pytest\n", head)
+        + "\n\ndef test_x(monkeypatch):\n    monkeypatch.setattr(pkg, 'add', 1)\n"
+    )
+    assert critical(judged(BASE, {T: inside})) == set()
+    assert (
+        critical(judged(BASE, {T: TEST.replace("import pytest\n", head + "os.environ['X'] = '1'\n")}))
+        == set()
+    )

@@ -1,0 +1,36 @@
+"""How the base commit's own suite does: what every change is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domain.model import TestRun
+from domain.repo_config import TestSection
+from harness.testing.cases import Observed
+from harness.testing.diagnosis import EnvironmentProblem
+from harness.testing.plan import TestPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """How the base commit's own suite does, before any money is spent.
+
+    `plan` and `observed` are None where no tests were found; `problem` is None where the suite works.
+    """
+
+    commit: str
+    tree: str
+    section: TestSection
+    plan: TestPlan | None
+    observed: Observed | None
+    problem: EnvironmentProblem | None
+
+    @property
+    def run(self) -> TestRun | None:
+        """The base run, if there was one."""
+        return self.observed.run if self.observed else None
+
+    @property
+    def failing_output(self) -> str:
+        """What the suite printed if tests fail on the base: evidence of where the fault is."""
+        return self.observed.output if self.observed and self.observed.run.failed_ids else ""
