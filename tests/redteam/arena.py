@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from app.demo.cases import load_case
@@ -53,7 +51,8 @@ text = text.replace("    share = total_cents // people\n    return [share] * peo
     "    share, odd = divmod(total_cents, people)\n    return [share + 1] * odd + [share] * (people - odd)\n")
 path.write_text(text)
 tests = pathlib.Path("tests/test_split.py")
-tests.write_text(tests.read_text() + "\n\ndef test_the_shares_add_up():\n    assert sum(split_evenly(10000, 3)) == 10000\n")
+tests.write_text(tests.read_text()
+    + "\n\ndef test_the_shares_add_up():\n    assert sum(split_evenly(10000, 3)) == 10000\n")
 PY
 """
 """A command that does what an honest agent would do."""
