@@ -77,6 +77,13 @@ def may_trigger(permission: Permission, actor: Actor) -> bool:
     return permission in _WRITERS and not actor.is_bot
 
 
+def asks_for_work(event: IssueLabelled | CommandGiven, serving: Serving) -> bool:
+    """Tell whether a label or a command asks that an issue be worked on, whoever it is from."""
+    if isinstance(event, IssueLabelled):
+        return category_of(event.label, serving) is not None
+    return event.verb is not Verb.CANCEL
+
+
 def trigger_of(signal: Event, task: Task, permission: Permission, serving: Serving) -> Trigger | None:
     """Return the move that a signal asks of a task, or None where it may not or need not move it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
@@ -25,7 +26,7 @@ _DUPLICATES = """
 """
 
 _TASKS_OF_ISSUES = """
-    SELECT forge, repository_id, issue_number, tasks.id, state
+    SELECT forge, repository_id, issue_number, tasks.id, state, requester_id
     FROM json_each(?) AS item CROSS JOIN tasks
     WHERE forge = json_extract(item.value, '$[0]') AND repository_id = json_extract(item.value, '$[1]')
         AND issue_number = json_extract(item.value, '$[2]')
@@ -46,6 +47,8 @@ _TASK_OF_PULL = """
     LIMIT 1
 """
 
+_WAITING_OF_TASK = "SELECT id FROM signals WHERE task_id = ? AND decided_at IS NULL LIMIT 1"
+
 _TASK_COLUMNS = """
     id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
     requester_is_bot, state, created_at, updated_at, title, body
@@ -58,6 +61,15 @@ _DELIVERY_COLUMNS = """
 _SIGNAL_COLUMNS = "delivery, task_id, kind, event"
 
 Value = str | int | bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A task that an issue has: its row as far as admission needs it."""
+
+    id: int
+    state: State
+    requester_id: str
 
 
 class Batch:
@@ -128,13 +140,24 @@ class Batch:
         """Give the issue a task, unless it has one: there is one per issue, for good."""
         known = self._tasks.get(event.issue)
         if known is not None:
-            task_id, state = known
             met = {State.CANCELLED: Admission.SIGNAL, State.DONE: Admission.DONE_TASK}
-            return Admitted(admission=met.get(state, Admission.LIVE_TASK), task_id=task_id)
+            live = Admission.SIGNAL if self._must_hear(known, event) else Admission.LIVE_TASK
+            return Admitted(admission=met.get(known.state, live), task_id=known.id)
         category = self._categories.get(event.label.strip().lower())
         if category is None:
             return Admitted(admission=Admission.OTHER_LABEL, task_id=None)
         return Admitted(admission=Admission.QUEUED, task_id=self._add_task(delivery, event, category))
+
+    def _must_hear(self, live: _Known, event: IssueLabelled) -> bool:
+        """Tell whether the worker has to decide about a label on an issue whose task is live.
+
+        From somebody else than the one who asked, who may have had no right to. And after a signal that
+        still waits, since that may end the task: a label taken off and put on again at once is on.
+        """
+        if live.state is State.QUEUED and live.requester_id != event.actor.id:
+            return True
+        is_waiting = any(signal[1] == live.id for signal in self._new_signals)
+        return is_waiting or self._look_up(_WAITING_OF_TASK, (live.id,)) is not None
 
     def _task_of(self, event: Event) -> int | None:
         """Find whom a signal concerns; a pull request never by its bare number across repositories."""
@@ -144,7 +167,7 @@ class Batch:
             return self._task_of_branch(event)
         known = self._tasks.get(event.issue)
         if known is not None:
-            return known[0]
+            return known.id
         if isinstance(event, CommandGiven):
             issue = event.issue
             return self._look_up(_TASK_OF_PULL, (issue.number, issue.forge, issue.repository_id))
@@ -169,7 +192,7 @@ class Batch:
         self._next_task += 1
         at = time_text(delivery.received_at)
         issue, actor = event.issue, event.actor
-        self._tasks[issue] = (task_id, FIRST_STATE)
+        self._tasks[issue] = _Known(task_id, FIRST_STATE, actor.id)
         self._new_tasks.append(
             (
                 task_id,
@@ -240,16 +263,13 @@ def _find_duplicates(connection: sqlite3.Connection, deliveries: Sequence[Delive
     return {row["position"]: row["task_id"] for row in reversed(rows)}
 
 
-def _find_tasks(
-    connection: sqlite3.Connection, deliveries: Sequence[Delivery]
-) -> dict[IssueRef, tuple[int, State]]:
-    """Map the issues that the deliveries speak of to (task id, state), where there is a task."""
+def _find_tasks(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[IssueRef, _Known]:
+    """Map the issues that the deliveries speak of to their tasks, where there is one."""
     issues = {each.event.issue for each in deliveries if not isinstance(each.event, Uninteresting)}
     keys = json.dumps([(each.forge, each.repository_id, each.number) for each in issues])
     return {
-        IssueRef(forge=row["forge"], repository_id=row["repository_id"], number=row["issue_number"]): (
-            row["id"],
-            State(row["state"]),
+        IssueRef(forge=row["forge"], repository_id=row["repository_id"], number=row["issue_number"]): _Known(
+            row["id"], State(row["state"]), row["requester_id"]
         )
         for row in connection.execute(_TASKS_OF_ISSUES, (keys,)).fetchall()
     }

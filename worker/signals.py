@@ -10,9 +10,9 @@ import structlog
 from domain.errors import ForgeError, ForgeUnavailable, StaleWrite
 from domain.events import CommandGiven, IssueLabelled, Uninteresting
 from domain.model import Permission, Reason, Task
-from domain.policy import Serving, trigger_of
+from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
 from domain.ports import Forge, Signal, TaskQueue
-from domain.states import Trigger, is_legal
+from domain.states import State, Trigger, is_legal
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +55,11 @@ class SignalDesk:
 
     def _decide(self, signal: Signal) -> str:
         task = self._queue.task(signal.task_id)
-        trigger = trigger_of(signal.event, task, self._permission(signal, task), self._serving)
+        permission = self._permission(signal, task)
+        if self._must_give_way(task, signal, permission):
+            self._queue.move(task, Trigger.CANCELLED, reason=Reason.NOT_PERMITTED)
+            return self._decide(signal)
+        trigger = trigger_of(signal.event, task, permission, self._serving)
         if trigger is None:
             return "nothing to do, or not permitted"
         if not is_legal(task.state, trigger):
@@ -68,6 +72,25 @@ class SignalDesk:
             return self._decide(signal)
         self._moved.append(task.id)
         return str(trigger)
+
+    def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
+        """Tell whether a waiting task, asked for by somebody who may not, is now asked for by somebody who may.
+
+        Left alone, it would be withdrawn at its turn for the first one's sake, and the other's word lost.
+        """
+        event = signal.event
+        if task.state is not State.QUEUED or not isinstance(event, IssueLabelled | CommandGiven):
+            return False
+        is_other = event.actor.id != task.requested_by.id
+        if (
+            not is_other
+            or not asks_for_work(event, self._serving)
+            or not may_trigger(permission, event.actor)
+        ):
+            return False
+        forge = self._forges[task.issue.forge]
+        earlier = forge.permission_of(task.issue.repository_id, task.requested_by)
+        return not may_trigger(earlier, task.requested_by)
 
     def _permission(self, signal: Signal, task: Task) -> Permission:
         if isinstance(signal.event, Uninteresting):

@@ -79,8 +79,9 @@ class Inbox(Protocol):
 
         `admit` is `domain.policy.admit`, bound: QUEUED means that a task is wanted, SIGNAL that an existing
         task must hear of it; the store turns these into LIVE_TASK or NO_TASK where the rows say so. An
-        IssueLabelled for an issue whose task is CANCELLED becomes a signal; for one whose task is DONE the
-        answer is DONE_TASK, and nothing follows.
+        IssueLabelled for an issue whose task is CANCELLED becomes a signal, as does one for a QUEUED task
+        that somebody else asked for, and one for a task of which a signal still waits; for one whose task
+        is DONE the answer is DONE_TASK, and nothing follows.
         A delivery id or a body hash seen before is DUPLICATE and changes nothing.
         """
 

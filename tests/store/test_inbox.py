@@ -347,3 +347,30 @@ def test_history_of_one_task(inbox: SqliteInbox, queue: SqliteTaskQueue, history
 
     assert [each.delivery_id for each in history.deliveries(task_id=1)] == ["again", "admit-12"]
     assert [each.delivery_id for each in history.deliveries(1)] == ["other"]
+
+
+def test_label_after_a_signal_that_still_waits_is_heard_in_its_turn(
+    inbox: SqliteInbox, queue: SqliteTaskQueue
+) -> None:
+    admit_task(inbox, queue)
+    off = IssueUnlabelled(issue=issue(), actor=MAINTAINER, label="bug")
+    flap = [delivery(off, "off"), delivery(labelled(), "on")]
+
+    answers = inbox.accept(flap, policy) + inbox.accept([delivery(labelled(), "on, once more")], policy)
+
+    assert [each.admission for each in answers] == [Admission.SIGNAL] * 3
+    for signal in queue.signals():
+        queue.decide(signal, "seen")
+    (later,) = inbox.accept([delivery(labelled(), "later")], policy)
+    assert later.admission is Admission.LIVE_TASK
+
+
+def test_label_by_somebody_else_is_heard_while_the_task_waits(
+    inbox: SqliteInbox, queue: SqliteTaskQueue
+) -> None:
+    task = admit_task(inbox, queue)
+    other = dataclasses.replace(labelled(), actor=Actor(id="77", login="kim"))
+
+    (answer,) = inbox.accept([delivery(other, "other")], policy)
+
+    assert answer == Admitted(admission=Admission.SIGNAL, task_id=task.id)

@@ -195,3 +195,46 @@ def test_a_store_that_is_away_is_waited_for(notes: Town) -> None:
 
     assert waits == [5, 5]
     assert notes.stands == (State.IN_REVIEW, None)
+
+
+def test_a_label_taken_off_and_put_on_again_at_once_is_on(notes: Town) -> None:
+    issue = notes.issue("docs")
+    notes.world.unlabel(issue, notes.maintainer, "docs")
+    notes.world.label(issue, notes.maintainer, "docs")
+    notes.deliver()
+    loop = notes.loop(plays(WRITE))
+
+    loop.turn()
+
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert notes.decisions() == ["cancelled", "relabelled"]
+
+
+@pytest.mark.parametrize("again", ["label", "/fixwright run"])
+def test_a_maintainer_s_word_counts_behind_a_stranger_s_label(notes: Town, again: str) -> None:
+    issue = notes.world.open_issue(notes.repository.id, notes.stranger, title="A word", body="Is wrong.")
+    notes.world.label(issue, notes.stranger, "docs")
+    notes.deliver()
+    if again == "label":
+        notes.world.unlabel(issue, notes.stranger, "docs")
+        notes.world.label(issue, notes.maintainer, "docs")
+    else:
+        notes.world.comment(issue, notes.maintainer, again)
+    notes.deliver()
+
+    notes.loop(plays(WRITE)).turn()
+
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert notes.task.requested_by == notes.maintainer
+
+
+def test_one_maintainer_s_word_does_not_take_a_waiting_task_from_another(notes: Town) -> None:
+    issue = notes.issue("docs")
+    second = notes.world.create_user("second")
+    notes.world.grant(notes.repository.id, second, Permission.WRITE)
+    notes.comment(issue, "/fixwright run", by=second)
+
+    notes.loop(plays(WRITE)).turn()
+
+    assert notes.decisions() == ["nothing to do, or not permitted"]
+    assert notes.task.requested_by == notes.maintainer
