@@ -13,7 +13,7 @@ from domain.claim import Claim
 from domain.errors import BranchMoved, PolicyRefusal, StaleWrite
 from domain.model import Attempt, CloneAccess, Publication, PublicationKind, Pull, PullProposal, Task
 from domain.policy import branch_name
-from domain.ports import Forge, TaskQueue
+from domain.ports import Forge, Intent, TaskQueue
 from domain.text import Redactor
 from harness import report
 from harness.git import Mirror
@@ -115,13 +115,15 @@ class Publisher:
         return self._queue.intend(
             task,
             attempt,
-            content.kind,
-            branch=branch,
-            commit_sha=commit,
-            tree=content.tree,
-            expected_sha=expected,
-            title=self._redact(report.pull_title(task)),
-            body=self._redact(content.body),
+            Intent(
+                kind=content.kind,
+                branch=branch,
+                commit_sha=commit,
+                tree=content.tree,
+                expected_sha=expected,
+                title=self._redact(report.pull_title(task)),
+                body=self._redact(content.body),
+            ),
         )
 
     def _new_branch(self, task: Task) -> tuple[str, str]:

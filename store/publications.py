@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from domain.errors import StaleWrite
-from domain.model import Attempt, Publication, PublicationKind, Pull, Task
-from domain.ports import Clock
+from domain.model import Attempt, Publication, Pull, Task
+from domain.ports import Clock, Intent
 from store.database import Database
 from store.rows import publication_from, storable, time_text
 
@@ -36,14 +36,7 @@ class PublicationRecords:
         self,
         task: Task,
         attempt: Attempt,
-        kind: PublicationKind,
-        *,
-        branch: str,
-        commit_sha: str,
-        tree: str,
-        expected_sha: str,
-        title: str,
-        body: str,
+        intent: Intent,
     ) -> Publication:
         """Write the intent, once per (task, tree, kind) and branch. Raises StaleWrite if the task moved on.
 
@@ -53,13 +46,13 @@ class PublicationRecords:
         values = {
             "task_id": task.id,
             "attempt_id": attempt.id,
-            "kind": kind,
-            "branch": branch,
-            "commit_sha": commit_sha,
-            "tree": tree,
-            "expected_sha": expected_sha,
-            "title": storable(title),
-            "body": storable(body),
+            "kind": intent.kind,
+            "branch": intent.branch,
+            "commit_sha": intent.commit_sha,
+            "tree": intent.tree,
+            "expected_sha": intent.expected_sha,
+            "title": storable(intent.title),
+            "body": storable(intent.body),
             "now": time_text(self._clock.now()),
         }
         with self._database.write() as connection:

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from domain.errors import IllegalTransition, StaleWrite
 from domain.events import CommandGiven, IssueLabelled
-from domain.model import Attempt, Category, Outcome, Reason, Task
-from domain.ports import Clock, TaskQueue
+from domain.model import Attempt, Category, Outcome, Task
+from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
 from store.attempts import AttemptRecords
 from store.database import Database
@@ -115,13 +115,7 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
         self,
         task: Task,
         trigger: Trigger,
-        *,
-        reason: Reason | None = None,
-        detail: str = "",
-        not_before: datetime | None = None,
-        recoveries: int | None = None,
-        asked: IssueLabelled | CommandGiven | None = None,
-        ending: tuple[Attempt, Outcome] | None = None,
+        landing: Landing = Landing(),  # noqa: B008 - frozen, and empty
     ) -> Task:
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
@@ -132,6 +126,7 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
         if trigger is Trigger.CLAIMED:
             raise IllegalTransition("a task is claimed by `claim` only")
         target = after(task.state, trigger)
+        reason, detail, not_before = landing.reason, landing.detail, landing.not_before
         if reason is None and not detail and target in _KEEPING_REASON:
             reason, detail = task.reason, task.detail
         values = {
@@ -143,7 +138,7 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
             "detail": storable(detail),
             "not_before": time_text(not_before) if not_before and target is State.QUEUED else "",
             "fresh": trigger in _FRESH_STARTS,
-            "recoveries": recoveries,
+            "recoveries": landing.recoveries,
             "now": time_text(self._clock.now()),
         }
         with self._database.write() as connection:
@@ -152,9 +147,9 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
                 raise StaleWrite(
                     f"task {task.id} is no longer {task.state} under generation {task.generation}"
                 )
-            if asked is not None:
-                row = self._asked_anew(connection, task.id, asked)
-            moved = self._with_attempts_ended(connection, task_from(row), trigger, ending)
+            if landing.asked is not None:
+                row = self._asked_anew(connection, task.id, landing.asked)
+            moved = self._with_attempts_ended(connection, task_from(row), trigger, landing.ending)
             _record(connection, moved, trigger, task.state)
         return moved
 

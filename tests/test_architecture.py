@@ -20,14 +20,10 @@ MOST_PARAMETERS = 6
 LONGEST_FIRST_LINE = 110
 
 EXCEPTIONS = {
-    "domain/ports/store.py: TaskQueue.move has": "each keyword is a column that changes with the move",
-    "domain/ports/store.py: TaskQueue.intend has": "each keyword is a column of the intent",
-    "store/publications.py: PublicationRecords.intend has": "implements TaskQueue.intend",
-    "store/tasks.py: SqliteTaskQueue.move has": "implements TaskQueue.move",
     "app/settings.py: file of": "a little over: every setting with its words, once",
     "app/demo/scripted_model.py: file of": "a little over: an endpoint and the scripts that it plays",
 }
-"""Beginnings of complaints that are allowed, and why. One of the ports that is not needed fails a test."""
+"""Beginnings of complaints that are allowed, and why."""
 
 Check = Callable[[str, ast.Module], Iterator[str]]
 
@@ -333,14 +329,6 @@ def test_no_file_is_too_long() -> None:
         f"{path}: file of {length} lines" for path, length in lengths.items() if length > LONGEST_FILE
     ]
     assert [said for said in complaints if not said.startswith(tuple(EXCEPTIONS))] == []
-
-
-def test_the_exceptions_of_the_ports_are_still_needed() -> None:
-    said = [*sizes("domain/ports/store.py", TREES["domain/ports/store.py"])]
-    if SOURCES["domain/ports/store.py"].count("\n") > LONGEST_FILE:
-        said.append("domain/ports.py: file of ...")
-    needed = {known for known in EXCEPTIONS for one in said if one.startswith(known)}
-    assert needed == {known for known in EXCEPTIONS if known.startswith("domain/")}
 
 
 def test_the_house_was_found() -> None:

@@ -11,6 +11,7 @@ import structlog
 
 from domain.errors import FixwrightError, StoreUnavailable
 from domain.model import Outcome, Reason, Task
+from domain.ports import Landing
 from domain.states import State, Trigger
 from worker import announce
 from worker.halt import Halt
@@ -94,7 +95,7 @@ class Loop:
             self._work_on(task)
         else:
             detail = f"the forge {task.issue.forge} is not configured any more"
-            shop.queue.move(task, Trigger.BLOCKED, reason=Reason.CONFIG, detail=detail)
+            shop.queue.move(task, Trigger.BLOCKED, Landing(reason=Reason.CONFIG, detail=detail))
         return True
 
     def _take_up(self, orphan: Task) -> None:
@@ -150,7 +151,7 @@ class Loop:
             return
         attempt = open_attempt(queue, current)
         ending = (attempt, Outcome.ORPHANED) if attempt else None
-        queue.move(current, Trigger.BLOCKED, reason=Reason.INTERNAL_ERROR, ending=ending)
+        queue.move(current, Trigger.BLOCKED, Landing(reason=Reason.INTERNAL_ERROR, ending=ending))
 
     def _keep_house(self) -> None:
         """Do what idle moments are for, now and then; a trouble with it must not end the loop."""

@@ -9,7 +9,7 @@ import structlog
 from domain.errors import StaleWrite
 from domain.model import Attempt, Outcome, Task
 from domain.policy import settle
-from domain.ports import TaskQueue
+from domain.ports import Landing, TaskQueue
 from domain.states import Trigger
 
 log = structlog.get_logger(__name__)
@@ -27,10 +27,12 @@ def recover_orphan(queue: TaskQueue, task: Task, now: datetime) -> Task | None:
         task = queue.move(
             task,
             plan.trigger,
-            reason=plan.reason,
-            not_before=plan.not_before,
-            recoveries=plan.recoveries,
-            ending=(attempt, Outcome.ORPHANED) if attempt else None,
+            Landing(
+                reason=plan.reason,
+                not_before=plan.not_before,
+                recoveries=plan.recoveries,
+                ending=(attempt, Outcome.ORPHANED) if attempt else None,
+            ),
         )
     except StaleWrite:
         return None

@@ -13,7 +13,7 @@ import structlog
 from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, GitUnavailable, PolicyRefusal
 from domain.model import Attempt, Outcome, Reason, Task
 from domain.policy import Settlement, settle
-from domain.ports import Clock, Forge, Ledger, TaskQueue
+from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
 from domain.states import Trigger
 from domain.text import Redactor, clip
 from harness import report
@@ -64,11 +64,13 @@ class Settler:
 
     def finish(self, task: Task, attempt: Attempt) -> Task:
         """Go on after a complete publication."""
-        return self.queue.move(task, Trigger.PUBLISHED, ending=(attempt, Outcome.VERIFIED))
+        return self.queue.move(task, Trigger.PUBLISHED, Landing(ending=(attempt, Outcome.VERIFIED)))
 
     def withdraw(self, task: Task, reason: Reason, detail: str) -> Task:
         """Cancel a task that must not run; an attempt that was left open is over, too."""
-        return self.queue.move(task, Trigger.CANCELLED, reason=reason, detail=self._for_record(detail))
+        return self.queue.move(
+            task, Trigger.CANCELLED, Landing(reason=reason, detail=self._for_record(detail))
+        )
 
     def _publish(self, task: Task, attempt: Attempt, result: AttemptResult) -> Task:
         publisher = self.publisher
@@ -99,11 +101,13 @@ class Settler:
         moved = self.queue.move(
             task,
             plan.trigger,
-            reason=plan.reason,
-            detail=self._for_record(result.detail),
-            not_before=plan.not_before,
-            recoveries=plan.recoveries,
-            ending=(ends, result.outcome) if ends else None,
+            Landing(
+                reason=plan.reason,
+                detail=self._for_record(result.detail),
+                not_before=plan.not_before,
+                recoveries=plan.recoveries,
+                ending=(ends, result.outcome) if ends else None,
+            ),
         )
         self._say_why_it_waits(moved, plan, result)
         return moved
@@ -113,9 +117,11 @@ class Settler:
         return self.queue.move(
             task,
             Trigger.BLOCKED,
-            reason=reason,
-            detail=self._for_record(detail),
-            ending=(attempt, Outcome.DECLINED) if attempt else None,
+            Landing(
+                reason=reason,
+                detail=self._for_record(detail),
+                ending=(attempt, Outcome.DECLINED) if attempt else None,
+            ),
         )
 
     def _plan(self, task: Task, result: AttemptResult) -> Settlement:

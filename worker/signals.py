@@ -11,7 +11,7 @@ from domain.errors import ForgeError, ForgeUnavailable, StaleWrite
 from domain.events import CommandGiven, IssueLabelled, Uninteresting
 from domain.model import Permission, Reason, Task
 from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
-from domain.ports import Forge, Signal, TaskQueue
+from domain.ports import Forge, Landing, Signal, TaskQueue
 from domain.states import State, Trigger, is_legal
 
 log = structlog.get_logger(__name__)
@@ -57,7 +57,7 @@ class SignalDesk:
         task = self._queue.task(signal.task_id)
         permission = self._permission(signal, task)
         if self._must_give_way(task, signal, permission):
-            self._queue.move(task, Trigger.CANCELLED, reason=Reason.NOT_PERMITTED)
+            self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
         trigger = trigger_of(signal.event, task, permission, self._serving)
         if trigger is None:
@@ -67,7 +67,7 @@ class SignalDesk:
         asked = signal.event if isinstance(signal.event, IssueLabelled | CommandGiven) else None
         reason = Reason.WITHDRAWN if trigger is Trigger.CANCELLED else None
         try:
-            self._queue.move(task, trigger, reason=reason, asked=asked)
+            self._queue.move(task, trigger, Landing(reason=reason, asked=asked))
         except StaleWrite:
             return self._decide(signal)
         self._moved.append(task.id)

@@ -7,7 +7,18 @@ from domain.ports.agent import Agent, AgentReport, Brief, Localizer, Meter, Obse
 from domain.ports.clock import Clock
 from domain.ports.forge import Capability, Forge, Provider, WebhookDialect
 from domain.ports.sandbox import Sandbox, SandboxPolicy, SandboxSession
-from domain.ports.store import Admission, Admitted, Delivery, Inbox, Ledger, Reservation, Signal, TaskQueue
+from domain.ports.store import (
+    Admission,
+    Admitted,
+    Delivery,
+    Inbox,
+    Intent,
+    Landing,
+    Ledger,
+    Reservation,
+    Signal,
+    TaskQueue,
+)
 
 __all__ = [
     "Admission",
@@ -20,6 +31,8 @@ __all__ = [
     "Delivery",
     "Forge",
     "Inbox",
+    "Intent",
+    "Landing",
     "Ledger",
     "Localizer",
     "Meter",

@@ -86,6 +86,36 @@ class Inbox(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """What a task's move brings with it; what is not given stays or is cleared, as the move has it.
+
+    `recoveries` sets that counter. `asked` is the event of a person who asked anew: its actor becomes
+    `requested_by`, and a label's title, body and category replace the task's. `ending` closes an attempt in
+    the same transaction: no crash can come between the two.
+    """
+
+    reason: Reason | None = None
+    detail: str = ""
+    not_before: datetime | None = None
+    recoveries: int | None = None
+    asked: IssueLabelled | CommandGiven | None = None
+    ending: tuple[Attempt, Outcome] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """What is to be put on the forge. `expected_sha` is where its branch must be, "" for nowhere yet."""
+
+    kind: PublicationKind
+    branch: str
+    commit_sha: str
+    tree: str
+    expected_sha: str
+    title: str
+    body: str
+
+
 class TaskQueue(Protocol):
     """Tasks, attempts and what is known of them. Every write that moves a task is a compare-and-set."""
 
@@ -99,21 +129,13 @@ class TaskQueue(Protocol):
         self,
         task: Task,
         trigger: Trigger,
-        *,
-        reason: Reason | None = None,
-        detail: str = "",
-        not_before: datetime | None = None,
-        recoveries: int | None = None,
-        asked: IssueLabelled | CommandGiven | None = None,
-        ending: tuple[Attempt, Outcome] | None = None,
+        landing: Landing = Landing(),
     ) -> Task:
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
-        `claimed` happens only in `claim`. `recoveries` sets that counter; RESUMED and RELABELLED set it and
-        `attempts` to 0. A move to QUEUED or RUNNING clears reason and detail unless new ones are given.
-        `asked` is the event of the person who asked anew: its actor becomes `requested_by`, and a label's
-        title, body and category replace the task's. `ending` closes an attempt in the same transaction, as
-        `end_attempt` does: no crash can come between the two. Raises StaleWrite, IllegalTransition.
+        `claimed` happens only in `claim`. RESUMED and RELABELLED set `attempts` and `recoveries` to 0. A move
+        to QUEUED or RUNNING clears reason and detail unless new ones are given. Raises StaleWrite,
+        IllegalTransition.
         """
 
     def task(self, task_id: int) -> Task:
@@ -170,14 +192,7 @@ class TaskQueue(Protocol):
         self,
         task: Task,
         attempt: Attempt,
-        kind: PublicationKind,
-        *,
-        branch: str,
-        commit_sha: str,
-        tree: str,
-        expected_sha: str,
-        title: str,
-        body: str,
+        intent: Intent,
     ) -> Publication:
         """Write the intent, once per (task, tree, kind). Raises StaleWrite if the task moved on."""
 

@@ -27,7 +27,7 @@ from domain.model import (
     Usage,
     Verdict,
 )
-from domain.ports import Admission, Delivery
+from domain.ports import Admission, Delivery, Intent, Landing
 from domain.states import Trigger
 from store.database import Database
 from store.inbox import SqliteInbox
@@ -110,7 +110,7 @@ class Story:
     def blocked(self, title: str, reason: Reason, detail: str = "") -> Task:
         task, attempt = self.running(title)
         self.queue.end_attempt(attempt, Outcome.UNVERIFIED)
-        return self.queue.move(task, Trigger.BLOCKED, reason=reason, detail=detail)
+        return self.queue.move(task, Trigger.BLOCKED, Landing(reason=reason, detail=detail))
 
     def in_review(self, title: str, url: str = "https://forge.example/acme/shop/pulls/12") -> Task:
         """Take a task all the way to a verified draft pull request."""
@@ -123,13 +123,15 @@ class Story:
         publication = self.queue.intend(
             task,
             attempt,
-            PublicationKind.PULL,
-            branch="fixwright/issue-1",
-            commit_sha="c" * 40,
-            tree="d" * 40,
-            expected_sha="",
-            title=title,
-            body="",
+            Intent(
+                kind=PublicationKind.PULL,
+                branch="fixwright/issue-1",
+                commit_sha="c" * 40,
+                tree="d" * 40,
+                expected_sha="",
+                title=title,
+                body="",
+            ),
         )
         self.queue.published(publication, pull=_pull(url))
         self.queue.end_attempt(attempt, Outcome.VERIFIED)

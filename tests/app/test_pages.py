@@ -17,6 +17,7 @@ from app.console_view import Reading, web_link
 from app.console_words import STATE_NAMES, next_step, reason_name
 from app.pages import console_router
 from domain.model import Reason
+from domain.ports import Landing
 from domain.states import State, Trigger
 from store.database import Database
 from store.history import History
@@ -297,7 +298,7 @@ def test_every_state_and_reason_has_its_words(story: Story) -> None:
     for reason in Reason:
         story_task = story.queue.claim("w/1", 60)
         assert story_task is not None
-        blocked = story.queue.move(story_task, Trigger.BLOCKED, reason=reason)
+        blocked = story.queue.move(story_task, Trigger.BLOCKED, Landing(reason=reason))
         assert len(next_step(blocked)) > 20
         assert "_" not in reason_name(reason)
         story.queue.move(blocked, Trigger.RESUMED)
@@ -307,7 +308,7 @@ def test_every_state_and_reason_has_its_words(story: Story) -> None:
 def test_a_task_that_waits_for_tomorrow_says_until_when(client: TestClient, story: Story) -> None:
     task, _ = story.running("x")
     tomorrow = story.clock.now().replace(day=5, hour=0, minute=0, second=0)
-    story.queue.move(task, Trigger.RELEASED, not_before=tomorrow)
+    story.queue.move(task, Trigger.RELEASED, Landing(not_before=tomorrow))
     assert "It waits until 2026-03-05 00:00 UTC." in page(client, "/console").text
 
 

@@ -10,6 +10,7 @@ import pytest
 from domain.budget import ZERO
 from domain.errors import BranchMoved, PolicyRefusal, PushRefused, StaleWrite
 from domain.model import Attempt, Category, PublicationKind, Task, Verdict
+from domain.ports import Intent
 from domain.repo_config import RepoConfig
 from domain.states import Trigger
 from harness import report
@@ -172,13 +173,17 @@ def test_a_push_of_ours_that_came_to_nothing_gives_its_branch_again(desk: Desk) 
     lost = desk.town.queue.intend(
         desk.task,
         desk.attempt,
-        PublicationKind.PULL,
-        branch="fixwright/issue-1",
-        commit_sha=desk.mirror.commit(change.verdict.tree, [desk.base], "m", when=desk.attempt.started_at),
-        tree=change.verdict.tree,
-        expected_sha="",
-        title="t",
-        body="b",
+        Intent(
+            kind=PublicationKind.PULL,
+            branch="fixwright/issue-1",
+            commit_sha=desk.mirror.commit(
+                change.verdict.tree, [desk.base], "m", when=desk.attempt.started_at
+            ),
+            tree=change.verdict.tree,
+            expected_sha="",
+            title="t",
+            body="b",
+        ),
     )
     desk.mirror.push(desk.access, lost.commit_sha, lost.branch, "")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from domain.model import Money, Outcome, Usage
-from domain.ports import Reservation
+from domain.ports import Landing, Reservation
 from domain.states import Trigger
 from store.database import Database
 from store.inbox import SqliteInbox
@@ -46,7 +46,7 @@ def claim(database: Database) -> None:
 
 def release(database: Database) -> None:
     queue = SqliteTaskQueue(database, SetClock())
-    queue.move(queue.task(1), Trigger.RELEASED, not_before=NOON)
+    queue.move(queue.task(1), Trigger.RELEASED, Landing(not_before=NOON))
 
 
 def end(database: Database) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from domain.events import CommandGiven, Event, IssueLabelled, PullClosed, Verb
 from domain.model import Actor, Category, IssueRef, Publication, PublicationKind, Pull, Task
 from domain.policy import Serving, admit
-from domain.ports import Admission, Delivery
+from domain.ports import Admission, Delivery, Intent
 from store.inbox import SqliteInbox
 from store.tasks import SqliteTaskQueue
 
@@ -102,13 +102,15 @@ def publish(
     intent = queue.intend(
         task,
         queue.begin_attempt(task),
-        PublicationKind.PULL,
-        branch=branch,
-        commit_sha=f"c-{tree}",
-        tree=tree,
-        expected_sha="",
-        title="Fix the lamp",
-        body="It was dark.",
+        Intent(
+            kind=PublicationKind.PULL,
+            branch=branch,
+            commit_sha=f"c-{tree}",
+            tree=tree,
+            expected_sha="",
+            title="Fix the lamp",
+            body="It was dark.",
+        ),
     )
     return intent if pull_number is None else queue.published(intent, pull=pull(pull_number, branch))
 

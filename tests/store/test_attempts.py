@@ -22,6 +22,7 @@ from domain.model import (
     TestRun,
     Verdict,
 )
+from domain.ports import Landing
 from domain.states import State, Trigger
 from store.attempts import UNCOUNTED
 from store.inbox import SqliteInbox
@@ -155,7 +156,7 @@ def test_resumed_task_begins_a_new_attempt(
 ) -> None:
     task = running_task(inbox, queue)
     queue.begin_attempt(task)
-    resumed = queue.move(queue.move(task, out, reason=Reason.CRASH_LOOP), back)
+    resumed = queue.move(queue.move(task, out, Landing(reason=Reason.CRASH_LOOP)), back)
 
     attempt = queue.begin_attempt(_claim(queue))
 
@@ -182,7 +183,7 @@ def test_a_move_and_the_end_of_its_attempt_are_one(inbox: SqliteInbox, queue: Sq
     task = running_task(inbox, queue)
     attempt = queue.begin_attempt(task)
 
-    moved = queue.move(task, Trigger.RETRIED, ending=(attempt, Outcome.UNVERIFIED))
+    moved = queue.move(task, Trigger.RETRIED, Landing(ending=(attempt, Outcome.UNVERIFIED)))
 
     assert moved.attempts == queue.task(task.id).attempts == 1
     assert [each.outcome for each in queue.attempts(task.id)] == [Outcome.UNVERIFIED]
@@ -196,7 +197,7 @@ def test_a_move_whose_attempt_is_another_s_is_not_made(inbox: SqliteInbox, queue
         queue.move(
             task,
             Trigger.RETRIED,
-            ending=(replace(attempt, generation=attempt.generation - 1), Outcome.REFUSED),
+            Landing(ending=(replace(attempt, generation=attempt.generation - 1), Outcome.REFUSED)),
         )
 
     assert queue.task(task.id).state is State.RUNNING
@@ -293,5 +294,5 @@ def _claim(queue: SqliteTaskQueue) -> Task:
 
 def _crash_and_claim(queue: SqliteTaskQueue, task: Task) -> Task:
     assert queue.orphans("worker-1/bbbb") == [task]
-    queue.move(task, Trigger.RELEASED, recoveries=1)
+    queue.move(task, Trigger.RELEASED, Landing(recoveries=1))
     return _claim(queue)

@@ -8,7 +8,7 @@ import pytest
 
 from domain.events import Event, IssueClosed, IssueUnlabelled, Uninteresting, Verb
 from domain.model import Actor, Category, Reason
-from domain.ports import Admission, Admitted
+from domain.ports import Admission, Admitted, Landing
 from domain.states import State, Trigger
 from store.history import History
 from store.inbox import SqliteInbox
@@ -134,7 +134,7 @@ def test_relabelling_a_cancelled_task_is_a_signal_for_the_worker(
     inbox: SqliteInbox, queue: SqliteTaskQueue
 ) -> None:
     task = admit_task(inbox, queue)
-    queue.move(task, Trigger.CANCELLED, reason=Reason.WITHDRAWN)
+    queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.WITHDRAWN))
 
     answers = inbox.accept([delivery(labelled(body="New words \U0001f4a1"), "again")], policy)
 

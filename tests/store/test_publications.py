@@ -8,6 +8,7 @@ import pytest
 
 from domain.errors import StaleWrite
 from domain.model import Publication, PublicationKind, Task
+from domain.ports import Intent
 from domain.states import Trigger
 from store.inbox import SqliteInbox
 from store.tasks import SqliteTaskQueue
@@ -127,11 +128,13 @@ def _intend(queue: SqliteTaskQueue, task: Task, like: Publication, *, commit_sha
     return queue.intend(
         task,
         queue.begin_attempt(task),
-        like.kind,
-        branch=like.branch,
-        commit_sha=commit_sha or like.commit_sha,
-        tree=like.tree,
-        expected_sha=like.expected_sha,
-        title=like.title,
-        body=like.body,
+        Intent(
+            kind=like.kind,
+            branch=like.branch,
+            commit_sha=commit_sha or like.commit_sha,
+            tree=like.tree,
+            expected_sha=like.expected_sha,
+            title=like.title,
+            body=like.body,
+        ),
     )

@@ -9,6 +9,7 @@ import pytest
 
 from domain.errors import IllegalTransition, StaleWrite
 from domain.model import Outcome, Reason
+from domain.ports import Landing
 from domain.states import TRANSITIONS, State, Trigger
 from store.database import Database
 from store.history import History
@@ -33,7 +34,9 @@ def test_deferred_task_is_claimed_when_it_is_due(
 ) -> None:
     later = NOON + timedelta(hours=12)
     task = queue.move(
-        admit_task(inbox, queue), Trigger.DEFERRED, not_before=later, detail="daily budget is used up"
+        admit_task(inbox, queue),
+        Trigger.DEFERRED,
+        Landing(not_before=later, detail="daily budget is used up"),
     )
 
     assert (task.not_before, task.detail) == (later, "daily budget is used up")
@@ -49,7 +52,7 @@ def test_next_due(inbox: SqliteInbox, queue: SqliteTaskQueue, clock: SetClock) -
     assert queue.next_due() is None
     task = admit_task(inbox, queue)
     assert queue.next_due() == NOON
-    queue.move(task, Trigger.DEFERRED, not_before=NOON + timedelta(hours=1))
+    queue.move(task, Trigger.DEFERRED, Landing(not_before=NOON + timedelta(hours=1)))
     clock.forward(hours=2)
     assert queue.next_due() == NOON + timedelta(hours=2)
     queue.claim(WORKER, LEASE)
@@ -126,7 +129,7 @@ def test_every_move_of_the_table_is_applied_and_recorded(
             if trigger is Trigger.CLAIMED:
                 continue
             _force(database, state)
-            moved = queue.move(queue.task(task.id), trigger, reason=Reason.GUARD, detail="why")
+            moved = queue.move(queue.task(task.id), trigger, Landing(reason=Reason.GUARD, detail="why"))
             assert moved == queue.task(task.id)
             assert (moved.state, moved.reason, moved.detail) == (target, Reason.GUARD, "why")
             last = history.task_events(task.id)[-1]
@@ -149,7 +152,7 @@ def test_illegal_moves_raise_and_change_nothing(
 
 def test_move_from_a_stale_view_is_refused(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
     running = running_task(inbox, queue)
-    cancelled = queue.move(running, Trigger.CANCELLED, reason=Reason.WITHDRAWN)
+    cancelled = queue.move(running, Trigger.CANCELLED, Landing(reason=Reason.WITHDRAWN))
 
     with pytest.raises(StaleWrite):
         queue.move(running, Trigger.PUBLISHED)
@@ -163,7 +166,7 @@ def test_move_of_an_earlier_generation_is_refused(inbox: SqliteInbox, queue: Sql
     now = queue.claim(WORKER, LEASE)
 
     with pytest.raises(StaleWrite):
-        queue.move(before, Trigger.BLOCKED, reason=Reason.CRASH_LOOP)
+        queue.move(before, Trigger.BLOCKED, Landing(reason=Reason.CRASH_LOOP))
 
     assert now == queue.task(before.id)
 
@@ -181,7 +184,7 @@ def test_reason_stays_on_the_way_to_cancelled_and_goes_on_the_way_back(
     inbox: SqliteInbox, queue: SqliteTaskQueue
 ) -> None:
     task = queue.move(
-        running_task(inbox, queue), Trigger.BLOCKED, reason=Reason.TASK_LIMIT, detail="$2 spent"
+        running_task(inbox, queue), Trigger.BLOCKED, Landing(reason=Reason.TASK_LIMIT, detail="$2 spent")
     )
     cancelled = queue.move(task, Trigger.CANCELLED)
     assert (cancelled.reason, cancelled.detail) == (Reason.TASK_LIMIT, "$2 spent")
@@ -192,10 +195,10 @@ def test_reason_stays_on_the_way_to_cancelled_and_goes_on_the_way_back(
 
 def test_new_reason_does_not_keep_the_old_detail(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
     task = queue.move(
-        running_task(inbox, queue), Trigger.BLOCKED, reason=Reason.TASK_LIMIT, detail="$2 spent"
+        running_task(inbox, queue), Trigger.BLOCKED, Landing(reason=Reason.TASK_LIMIT, detail="$2 spent")
     )
 
-    cancelled = queue.move(task, Trigger.CANCELLED, reason=Reason.WITHDRAWN)
+    cancelled = queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.WITHDRAWN))
 
     assert (cancelled.reason, cancelled.detail) == (Reason.WITHDRAWN, "")
 
@@ -205,14 +208,14 @@ def test_recoveries_are_set_and_a_fresh_start_clears_the_counters(
 ) -> None:
     task = running_task(inbox, queue)
     queue.end_attempt(queue.begin_attempt(task), Outcome.UNVERIFIED)
-    released = queue.move(task, Trigger.RELEASED, recoveries=3)
+    released = queue.move(task, Trigger.RELEASED, Landing(recoveries=3))
     assert (released.recoveries, released.attempts) == (3, 1)
     again = queue.claim(WORKER, LEASE)
     assert again is not None
-    blocked = queue.move(again, Trigger.BLOCKED, reason=Reason.CRASH_LOOP)
+    blocked = queue.move(again, Trigger.BLOCKED, Landing(reason=Reason.CRASH_LOOP))
     assert (blocked.recoveries, blocked.attempts) == (3, 1)
 
-    resumed = queue.move(blocked, Trigger.RESUMED, recoveries=5)
+    resumed = queue.move(blocked, Trigger.RESUMED, Landing(recoveries=5))
 
     assert (resumed.recoveries, resumed.attempts) == (0, 0)
 
@@ -220,11 +223,13 @@ def test_recoveries_are_set_and_a_fresh_start_clears_the_counters(
 def test_not_before_is_kept_only_in_the_queue(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
     later = NOON + timedelta(hours=1)
 
-    blocked = queue.move(running_task(inbox, queue), Trigger.BLOCKED, reason=Reason.GUARD, not_before=later)
+    blocked = queue.move(
+        running_task(inbox, queue), Trigger.BLOCKED, Landing(reason=Reason.GUARD, not_before=later)
+    )
 
     assert blocked.not_before is None
     with pytest.raises(ValueError, match="time zone"):
-        queue.move(blocked, Trigger.RESUMED, not_before=later.replace(tzinfo=None))
+        queue.move(blocked, Trigger.RESUMED, Landing(not_before=later.replace(tzinfo=None)))
 
 
 def test_tasks_are_listed_newest_first(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
@@ -240,7 +245,7 @@ def test_history_tells_the_story(
 ) -> None:
     task = running_task(inbox, queue)
     clock.forward(minutes=5)
-    queue.move(task, Trigger.BLOCKED, reason=Reason.GUARD, detail="test was weakened \ud800")
+    queue.move(task, Trigger.BLOCKED, Landing(reason=Reason.GUARD, detail="test was weakened \ud800"))
 
     story = [(each.trigger, each.came_from, each.went_to, each.generation) for each in history.task_events(1)]
 
