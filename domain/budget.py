@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
@@ -29,6 +29,17 @@ class Caps:
     max_daily_cost_usd: Money
     max_minutes: int
     max_attempts: int
+
+    def lowered(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> Caps:
+        """Return these caps with a repository's own in their place where those are lower; None is no cap."""
+        steps, dollars = self.max_iterations, self.max_cost_per_task_usd
+        return replace(
+            self,
+            max_iterations=steps if max_iterations is None else min(steps, max_iterations),
+            max_cost_per_task_usd=(
+                dollars if max_cost_per_task_usd is None else min(dollars, max_cost_per_task_usd)
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from domain.claim import Claim
 from domain.errors import (
@@ -20,7 +20,7 @@ from domain.errors import (
     Stopped,
 )
 from domain.model import Category, Outcome, Reason
-from domain.ports import Meter
+from domain.ports import Meter, SandboxPolicy
 from harness.assignment import Assignment
 from harness.ground import FreshCheckouts, Ground, Preparation
 from harness.inspection import Inspection
@@ -82,8 +82,9 @@ class AttemptRun:
             ground.workspace.remove()
 
     def _on(self, ground: Ground) -> None:
-        checkouts = FreshCheckouts(self.bench.workspaces, ground.mirror)
-        verifier = Verifier(self.bench.sandbox, ground.mirror, checkouts)
+        config = ground.config
+        self.meter.lower(max_iterations=config.max_iterations, max_cost_per_task_usd=config.max_cost)
+        verifier = self._verifier(ground)
         inspection = Inspection(self.order, ground, self.journal, self.known)
         with self.journal.phase("baseline") as note:
             baseline = verifier.baseline(ground.base_sha, ground.config)
@@ -98,6 +99,16 @@ class AttemptRun:
             snapshot = inspection.check(self.bench.sandbox.isolation)
         with self._explained_phase("verify") as note:
             note.text = inspection.verify(verifier, baseline, snapshot)
+
+    def _verifier(self, ground: Ground) -> Verifier:
+        """Return the verifier, whose runs have as much memory and disk as the agent's commands have."""
+        limits = self.bench.limits(ground.workspace)
+
+        def policy(given: SandboxPolicy) -> SandboxPolicy:
+            return replace(given, memory_bytes=limits.memory_bytes, disk_bytes=limits.disk_bytes)
+
+        checkouts = FreshCheckouts(self.bench.workspaces, ground.mirror)
+        return Verifier(self.bench.sandbox, ground.mirror, checkouts, policy=policy)
 
     @contextmanager
     def _explained_phase(self, name: str) -> Iterator[PhaseNote]:

@@ -29,6 +29,12 @@ class AttemptMeter:
         self._price = price
         self._disagreed = False
 
+    def lower(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> None:
+        """Put a repository's own caps in force where they are lower; nothing is ever raised."""
+        self._caps = self._caps.lowered(
+            max_iterations=max_iterations, max_cost_per_task_usd=max_cost_per_task_usd
+        )
+
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside, with as much output as every cap leaves room for.
 

@@ -74,7 +74,7 @@ class SignalDesk:
         return str(trigger)
 
     def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
-        """Tell whether a waiting task, asked for by somebody who may not, is now asked for by somebody who may.
+        """Tell whether a waiting task, asked for by somebody who may not, is now asked for by one who may.
 
         Left alone, it would be withdrawn at its turn for the first one's sake, and the other's word lost.
         """

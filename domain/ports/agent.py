@@ -63,6 +63,9 @@ class Meter(Protocol):
 
     model: str
 
+    def lower(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> None:
+        """Put a repository's own caps in force where they are lower; nothing is ever raised."""
+
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside and count it as a step. Raises CapReached."""
 

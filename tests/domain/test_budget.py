@@ -417,3 +417,27 @@ def test_something_is_never_shown_as_nothing(amount: Decimal) -> None:
     assert (digits == 0) == (amount == 0)
     assert abs(digits - amount) <= max(Decimal("0.005"), QUANTUM)
     assert "." in shown
+
+
+@pytest.mark.parametrize(
+    ("steps", "dollars", "expected"),
+    [
+        (None, None, (40, Money(1))),
+        (0, Money(0), (0, Money(0))),
+        (41, Money(2), (40, Money(1))),
+        (39, Money("0.99"), (39, Money("0.99"))),
+    ],
+)
+def test_caps_are_lowered_and_never_raised(
+    steps: int | None, dollars: Money | None, expected: tuple[int, Money]
+) -> None:
+    ours = Caps(
+        max_iterations=40,
+        max_cost_per_task_usd=Money(1),
+        max_daily_cost_usd=Money(5),
+        max_minutes=30,
+        max_attempts=2,
+    )
+    lowered = ours.lowered(max_iterations=steps, max_cost_per_task_usd=dollars)
+    assert (lowered.max_iterations, lowered.max_cost_per_task_usd) == expected
+    assert (lowered.max_daily_cost_usd, lowered.max_minutes, lowered.max_attempts) == (Money(5), 30, 2)

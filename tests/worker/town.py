@@ -117,12 +117,14 @@ class Stage:
 
     cues: dict[str, Callable[[], object]] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
+    policies: list[SandboxPolicy] = field(default_factory=list)
     isolation: str = "none (test double)"
 
     def self_test(self) -> None:
         pass
 
     def open(self, policy: SandboxPolicy) -> SandboxSession:
+        self.policies.append(policy)
         return StageSession(self, policy)
 
     def began(self, command: str) -> None:
