@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Protocol
 
 import yaml
@@ -60,6 +61,12 @@ class RepoConfig(_Section):
     max_iterations: int | None = Field(
         default=None, ge=0, strict=True, description="A lower step cap than the service's."
     )
+
+    @property
+    def max_cost(self) -> Decimal | None:
+        """The cost cap in dollars, exactly as it is written."""
+        cap = self.max_cost_per_task_usd
+        return None if cap is None else Decimal(str(cap))
 
 
 @dataclass(frozen=True, slots=True)

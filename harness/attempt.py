@@ -19,7 +19,7 @@ from domain.errors import (
     SandboxError,
     Stopped,
 )
-from domain.model import Category, Money, Outcome, Reason
+from domain.model import Category, Outcome, Reason
 from domain.ports import Meter
 from domain.repo_config import RepoConfig
 from harness.assignment import Assignment
@@ -121,11 +121,7 @@ class AttemptRun:
 
     def _heed_wishes(self, config: RepoConfig) -> None:
         """Let the repository's own file lower the budget."""
-        cost = config.max_cost_per_task_usd
-        self.meter.tighten(
-            max_iterations=config.max_iterations,
-            max_cost_per_task_usd=None if cost is None else Money(str(cost)),
-        )
+        self.meter.tighten(max_iterations=config.max_iterations, max_cost_per_task_usd=config.max_cost)
 
     def _refuse_broken_environment(self, baseline: Baseline) -> None:
         """Stop before any money is spent; a repository without tests may still get its first ones."""

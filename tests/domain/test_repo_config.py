@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -328,3 +329,8 @@ def test_the_schema_can_be_published() -> None:
 def test_a_problem_without_a_place_names_the_file_alone() -> None:
     assert str(Problem(0, 0, "odd")) == ".fixwright.yml: odd"
     assert str(Problem(2, 3, "odd")) == ".fixwright.yml:2:3: odd"
+
+
+def test_the_cost_cap_is_exactly_what_is_written() -> None:
+    assert parse_repo_config(b"max_cost_per_task_usd: 0.1\n").max_cost == Decimal("0.1")
+    assert parse_repo_config(b"").max_cost is None

@@ -22,6 +22,8 @@ from tests.harness.git_world import World
 from tests.worker.town import Stage
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MEMORY, DISK = 123 * 2**20, 321 * 2**20
+"""Bytes that the operator lets sandboxed commands have."""
 
 
 @dataclass
@@ -122,7 +124,9 @@ class Workshop:
             workspaces=self.world.places,
             agent=agent,
             localizer=NullLocalizer(),
-            limits=lambda place: SandboxPolicy(writable=place.tree, scratch=place.scratch),
+            limits=lambda place: SandboxPolicy(
+                writable=place.tree, scratch=place.scratch, memory_bytes=MEMORY, disk_bytes=DISK
+            ),
         )
         return AttemptRun(bench, order or self.order(), a_meter(), self.journal).run()
 

@@ -9,11 +9,11 @@ import pytest
 
 from domain.claim import Restatement
 from domain.errors import AgentFailure, FixwrightError, ProviderUnavailable, SandboxError, Stopped
-from domain.model import Category, Outcome, Reason
+from domain.model import Category, Limit, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter, Observer, SandboxSession
 from harness.agent.scripted import ScriptedAgent
 from harness.handoff import PastAttempt
-from tests.harness.attempt_world import Workshop
+from tests.harness.attempt_world import DISK, MEMORY, Workshop
 from tests.worker.town import CALC, CLAIM, CLEAR, FIX, NOTES, SHOW, UNCLEAR, WRITE, WRONG_FIX, plays
 
 
@@ -215,3 +215,24 @@ def test_a_stopped_agent_s_change_that_breaks_a_rule_is_not_kept(notes: Workshop
 
     assert result.outcome is Outcome.TASK_LIMIT
     assert result.wip is None
+
+
+def test_every_run_has_the_memory_and_the_disk_that_the_operator_gives(calc: Workshop) -> None:
+    assert calc.attempt(plays(FIX, SHOW)).outcome is Outcome.VERIFIED
+
+    assert len(calc.stage.policies) > 2
+    assert {(policy.memory_bytes, policy.disk_bytes) for policy in calc.stage.policies} == {(MEMORY, DISK)}
+
+
+@pytest.mark.parametrize(
+    ("line", "limit"),
+    [("max_iterations: 1", Limit.ITERATIONS), ("max_cost_per_task_usd: 0.002", Limit.TASK_COST)],
+)
+def test_a_cap_of_the_repository_s_own_is_in_force(tmp_path: Path, line: str, limit: Limit) -> None:
+    workshop = Workshop(tmp_path, {**CALC, ".fixwright.yml": f"{line}\n"})
+
+    result = workshop.attempt(plays(FIX, SHOW))
+
+    assert (result.outcome, result.reason) == (Outcome.TASK_LIMIT, Reason.TASK_LIMIT)
+    assert limit in result.detail
+    assert len(workshop.journal.steps) == 1

@@ -90,3 +90,13 @@ def test_a_free_model_that_bills_after_all_is_booked() -> None:
     assert meter.settle(meter.reserve(10, 10), Usage(output_tokens=5), Money("0.3")) == Money("0.3")
     with pytest.raises(CapReached):
         a_meter(ledger, PRICE, max_cost_per_task_usd=Money("0.3")).reserve(10, 10)
+
+
+def test_a_repository_lowers_a_cap_and_never_raises_one() -> None:
+    meter = a_meter(max_iterations=5, max_cost_per_task_usd=Money(1))
+    meter.tighten(max_iterations=1, max_cost_per_task_usd=Money("0.5"))
+    meter.tighten(max_iterations=9, max_cost_per_task_usd=Money(2))
+    meter.tighten(max_iterations=None, max_cost_per_task_usd=None)
+    meter.reserve(10, 10)
+    with pytest.raises(CapReached, match="1 of 1 model calls"):
+        meter.reserve(10, 10)
