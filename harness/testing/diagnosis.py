@@ -40,9 +40,15 @@ _MODULE = re.compile(
     r"|no required module provides package (\S+?)[;:]|cannot load such file -- (\S+)"
     r"|unresolved import `([^`]+)`"
 )
+_METADATA = re.compile(
+    r"PackageNotFoundError: (?:No package metadata was found for )?([\w.-]+)"
+    r"|DistributionNotFound: The '([\w.-]+)[^']*' distribution was not found"
+)
+_NOT_LOADED = re.compile(r"ModuleNotFoundError|ImportError|No package metadata was found")
 _IMPORT = re.compile(r"^.*(?:ImportError|ERR_MODULE_NOT_FOUND|LoadError|DLL load failed).*$", re.MULTILINE)
 _SERVICE = re.compile(
-    r"^.*(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|Connection refused|Temporary failure in name resolution"
+    r"^.*(?:\bECONNREFUSED\b|\bENOTFOUND\b|\bEAI_AGAIN\b"
+    r"|Connection refused|Temporary failure in name resolution"
     r"|Name or service not known|Network is unreachable|getaddrinfo|could not connect to server"
     r"|Could not resolve host"
     r"|NewConnectionError|no such host|dial tcp).*$",
@@ -113,9 +119,10 @@ def _all_failed_by_service(observed: Observed) -> bool:
 
 
 def _imports(text: str, observed: Observed) -> EnvironmentProblem | None:
-    """A suite that is all red is the environment's fault only where every file failed to load."""
+    """A suite that is all red is the environment's fault only where nothing in it could be loaded."""
     failed = [case for case in observed.cases.values() if case.outcome == "failed"]
-    return _module(text) if failed and all(case.collection for case in failed) else None
+    is_unloaded = [case.collection or bool(_NOT_LOADED.search(case.message)) for case in failed]
+    return _module(text) if all(is_unloaded) and any(case.collection for case in failed) else None
 
 
 def _internal(text: str) -> EnvironmentProblem | None:
@@ -176,7 +183,24 @@ def _why_unloaded(message: str) -> str:
     return (raised or lines or ["for no reason that was told"])[-1][:200]
 
 
+def _metadata(text: str) -> EnvironmentProblem | None:
+    names = sorted({next(filter(None, groups)) for groups in _METADATA.findall(text)})
+    if not names:
+        return None
+    return EnvironmentProblem(
+        kind=ProblemKind.IMPORT,
+        what="The tests cannot be loaded: they look up installed packages, and "
+        + ", ".join(f"`{name}`" for name in names[:5])
+        + " is not installed where they run.",
+        lines=_lines(_METADATA, text),
+        fix="Install it there (for the repository's own package, its metadata is enough): a checkout has "
+        "none. There is no network during a run.",
+    )
+
+
 def _module(text: str) -> EnvironmentProblem | None:
+    if (unregistered := _metadata(text)) is not None:
+        return unregistered
     names = missing_modules(text)
     if names:
         return EnvironmentProblem(

@@ -49,6 +49,7 @@ class _Collector:
         self._depth -= 1
         if tag == self._inside:
             self._inside = ""
+            self._message.append("\n")
         if tag == "testcase" and self._attributes is not None:
             self.cases.append(_case(self._attributes, self._outcome, "".join(self._message)))
             self._attributes = None

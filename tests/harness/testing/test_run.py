@@ -251,3 +251,15 @@ def test_an_error_inside_pytest_is_no_failing_test(tmp_path: Path) -> None:
     problem = diagnose(observed)
     assert problem is not None and "LookupError: no such mark" in problem.what
     assert any("LookupError" in line for line in problem.lines)
+
+
+def test_a_package_that_reads_its_own_metadata_is_diagnosed(tmp_path: Path) -> None:
+    """Its name is no address either: `PackageNotFoundError` has ENOTFOUND in it."""
+    source = "from importlib.metadata import version\n\n__version__ = version('no-such-package')\n"
+    test = "import pkg\n\n\ndef test_version():\n    assert pkg.__version__\n"
+    observed = run(tmp_path, {"pkg/__init__.py": source, "tests/test_pkg.py": test})
+
+    problem = diagnose(observed)
+    assert problem is not None and problem.kind is ProblemKind.IMPORT
+    assert "`no-such-package` is not installed" in problem.what
+    assert problem.lines
