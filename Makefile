@@ -5,15 +5,19 @@ TOOLS := .tools
 BIN := $(VENV)/bin
 SCENARIO ?= fix
 
-.PHONY: demo test check setup memory crash bench-door bench-sandbox docs clean
+.PHONY: demo test test-long check setup memory crash bench-door bench-sandbox docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
 
 # The journeys run by themselves: what the service does in the sandbox yields to everything else.
 test: setup
-	@$(BIN)/python -m pytest -n 2 $(or $(TESTS),-m "not journey")
-	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 -m journey tests/journeys)
+	@$(BIN)/python -m pytest -n 2 $(or $(TESTS),-m "not journey and not long")
+	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 -m "journey and not long" tests/journeys tests/redteam)
+
+test-long: setup
+	@$(BIN)/python -m pytest -n 2 -m "long and not journey"
+	@$(BIN)/python -m pytest -n 2 -m "long and journey"
 
 check: setup
 	@$(BIN)/ruff check .

@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.long)])
 def test_whoever_is_killed_nothing_is_lost_doubled_or_paid_twice(seed: int) -> None:
     outcome = kills.run(seed, window_seconds=8.0)
     assert outcome.problems == ()
