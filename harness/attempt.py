@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from domain.claim import Claim
 from domain.errors import (
     AgentFailure,
+    CapReached,
     ConfigurationError,
     FixwrightError,
     PolicyRefusal,
@@ -19,7 +20,7 @@ from domain.errors import (
     SandboxError,
     Stopped,
 )
-from domain.model import Category, Outcome, Reason
+from domain.model import Category, Limit, Outcome, Reason
 from domain.ports import Meter
 from domain.repo_config import RepoConfig
 from harness.assignment import Assignment
@@ -62,6 +63,7 @@ class AttemptRun:
         Raises GitError, StoreUnavailable, StaleWrite.
         """
         try:
+            self._refuse_without_budget()
             if self.journal.past_claim() is None:
                 self.bench.agent.prestart()
             self._line()
@@ -94,6 +96,7 @@ class AttemptRun:
             ),
         )
         self._heed_wishes(ground.config)
+        self._refuse_without_budget()
         inspection = Inspection(self.order, ground, self.journal, self.known)
         with self.journal.phase("baseline") as note:
             baseline = verifier.baseline(ground.base_sha, ground.config)
@@ -118,6 +121,20 @@ class AttemptRun:
             except Ended as end:
                 note.text = end.detail
                 raise
+
+    def _refuse_without_budget(self) -> None:
+        """Stop before the tests are run, where nothing may be spent at all.
+
+        What was begun goes on: it may need no money any more, and its unfinished work has to be kept.
+        """
+        if self.journal.past_claim() or self.journal.past_steps() or self.order.unpublished:
+            return
+        try:
+            self.meter.check()
+        except CapReached as refusal:
+            if refusal.limit is Limit.DAILY_COST:
+                raise Ended(Outcome.DAILY_LIMIT, None, str(refusal)) from None
+            raise Ended(Outcome.TASK_LIMIT, Reason.TASK_LIMIT, str(refusal)) from None
 
     def _heed_wishes(self, config: RepoConfig) -> None:
         """Let the repository's own file lower the budget."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import structlog
 
 from domain.budget import Caps, Spent, cost_of, grant_output
@@ -13,6 +15,14 @@ DISAGREEMENT = Money("1.5")
 """From this factor between our figure and the provider's own on, the difference is logged."""
 
 log = structlog.get_logger(__name__)
+
+
+class _Affordable(Exception):
+    """Raised inside the ledger's transaction, so that nothing of it is written."""
+
+
+def _only_looking(_granted: tuple[int, Money]) -> tuple[int, Money]:
+    raise _Affordable
 
 
 class AttemptMeter:
@@ -35,28 +45,42 @@ class AttemptMeter:
             max_iterations=max_iterations, max_cost_per_task_usd=max_cost_per_task_usd
         )
 
+    def check(self) -> None:
+        """Tell before any work whether anything may be spent at all. Nothing is booked. Raises CapReached."""
+        try:
+            self._booked(0, 1, _only_looking)
+        except _Affordable:
+            return
+
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside, with as much output as every cap leaves room for.
 
         Raises:
             CapReached: the attempt has no step left, or the call does not fit a budget. Nothing is booked.
         """
+        if input_tokens < 0 or wanted_output < 1:
+            raise ValueError(f"not a call: {input_tokens} tokens in, {wanted_output} out")
+        return self._booked(input_tokens, wanted_output, lambda granted: granted)
+
+    def _booked(
+        self, input_tokens: int, wanted_output: int, use: Callable[[tuple[int, Money]], tuple[int, Money]]
+    ) -> Reservation:
         made = self._ledger.calls_on_attempt(self._attempt.id)
         if made >= self._caps.max_iterations:
             raise CapReached(
                 Limit.ITERATIONS,
                 f"{made} of {self._caps.max_iterations} model calls ({Limit.ITERATIONS}) are used up",
             )
-        if input_tokens < 0 or wanted_output < 1:
-            raise ValueError(f"not a call: {input_tokens} tokens in, {wanted_output} out")
 
         def decide(spent: Spent) -> tuple[int, Money]:
-            return grant_output(
-                input_tokens=input_tokens,
-                wanted_output=wanted_output,
-                price=self._price,
-                caps=self._caps,
-                spent=spent,
+            return use(
+                grant_output(
+                    input_tokens=input_tokens,
+                    wanted_output=wanted_output,
+                    price=self._price,
+                    caps=self._caps,
+                    spent=spent,
+                )
             )
 
         return self._ledger.reserve(self._task, self._attempt, model=self.model, decide=decide)

@@ -66,6 +66,9 @@ class Meter(Protocol):
     def tighten(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> None:
         """Lower the caps to what the repository wishes for itself; they are never raised."""
 
+    def check(self) -> None:
+        """Tell before any work whether anything may be spent at all. Raises CapReached."""
+
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside and count it as a step. Raises CapReached."""
 

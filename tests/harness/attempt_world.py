@@ -17,6 +17,7 @@ from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.handoff import PastAttempt
 from harness.journal import PhaseNote
 from harness.localize import NullLocalizer
+from harness.meter import AttemptMeter
 from tests.harness.agent.world import a_meter
 from tests.harness.git_world import World
 from tests.worker.town import Stage
@@ -118,7 +119,9 @@ class Workshop:
             past=past,
         )
 
-    def attempt(self, agent: Agent, order: Order | None = None) -> AttemptResult:
+    def attempt(
+        self, agent: Agent, order: Order | None = None, *, meter: AttemptMeter | None = None
+    ) -> AttemptResult:
         bench = Bench(
             sandbox=self.stage,
             workspaces=self.world.places,
@@ -128,7 +131,7 @@ class Workshop:
                 writable=place.tree, scratch=place.scratch, memory_bytes=MEMORY, disk_bytes=DISK
             ),
         )
-        return AttemptRun(bench, order or self.order(), a_meter(), self.journal).run()
+        return AttemptRun(bench, order or self.order(), meter or a_meter(), self.journal).run()
 
     def left_over(self) -> list[str]:
         return [path.name for path in (self.world.root / "data" / "work").iterdir()]

@@ -9,10 +9,11 @@ import pytest
 
 from domain.claim import Restatement
 from domain.errors import AgentFailure, FixwrightError, ProviderUnavailable, SandboxError, Stopped
-from domain.model import Category, Limit, Outcome, Reason
+from domain.model import Category, Limit, Money, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter, Observer, SandboxSession
 from harness.agent.scripted import ScriptedAgent
 from harness.handoff import PastAttempt
+from tests.harness.agent.world import a_meter
 from tests.harness.attempt_world import DISK, MEMORY, Workshop
 from tests.worker.town import CALC, CLAIM, CLEAR, FIX, NOTES, SHOW, UNCLEAR, WRITE, WRONG_FIX, plays
 
@@ -236,3 +237,31 @@ def test_a_cap_of_the_repository_s_own_is_in_force(tmp_path: Path, line: str, li
     assert (result.outcome, result.reason) == (Outcome.TASK_LIMIT, Reason.TASK_LIMIT)
     assert limit in result.detail
     assert len(workshop.journal.steps) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({"max_daily_cost_usd": Money(0)}, Outcome.DAILY_LIMIT),
+        ({"max_cost_per_task_usd": Money(0)}, Outcome.TASK_LIMIT),
+        ({"max_iterations": 0}, Outcome.TASK_LIMIT),
+    ],
+)
+def test_without_a_budget_not_even_the_baseline_is_run(
+    calc: Workshop, changes: dict[str, object], outcome: Outcome
+) -> None:
+    agent = Watched(FIX, SHOW)
+
+    result = calc.attempt(agent, meter=a_meter(**changes))
+
+    assert result.outcome is outcome
+    assert calc.stage.commands == [] and calc.journal.phases == []
+    assert agent.uses == ["close"]
+
+
+def test_what_needs_no_money_any_more_is_finished_without_a_budget(calc: Workshop) -> None:
+    calc.attempt(plays(FIX, SHOW))
+
+    result = calc.attempt(Watched("touch never"), meter=a_meter(max_daily_cost_usd=Money(0)))
+
+    assert result.outcome is Outcome.VERIFIED

@@ -100,3 +100,23 @@ def test_a_repository_lowers_a_cap_and_never_raises_one() -> None:
     meter.reserve(10, 10)
     with pytest.raises(CapReached, match="1 of 1 model calls"):
         meter.reserve(10, 10)
+
+
+def test_looking_books_nothing() -> None:
+    ledger = MemoryLedger()
+    a_meter(ledger).check()
+    assert (ledger.calls, ledger.open, ledger.booked) == (0, {}, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit"),
+    [
+        ({"max_iterations": 0}, Limit.ITERATIONS),
+        ({"max_cost_per_task_usd": Money("0.000003")}, Limit.TASK_COST),
+        ({"max_daily_cost_usd": Money(0)}, Limit.DAILY_COST),
+    ],
+)
+def test_looking_tells_what_no_call_can_pass(changes: dict[str, object], limit: Limit) -> None:
+    with pytest.raises(CapReached) as caught:
+        a_meter(**changes).check()
+    assert caught.value.limit is limit
