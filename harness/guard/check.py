@@ -18,13 +18,14 @@ from harness.guard import (
     rh009,
     rh010,
     rh011,
+    rh012,
 )
 from harness.guard.change import Change
 from harness.guard.context import Context, prepare
 
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check),
-    *(rh007.check, rh008.check, rh009.check, rh010.check, rh011.check, other_languages.check),
+    *(rh007.check, rh008.check, rh009.check, rh010.check, rh011.check, rh012.check, other_languages.check),
 )
 MAX_FINDINGS = 100
 

@@ -175,6 +175,15 @@ CHEATS: dict[str, tuple[str, Files]] = {
     "patched runner": ("RH011", {S: "import unittest\n" + SOURCE + "\n\nunittest.TestCase.assertEqual = print\n"}),
     "patched by setattr": ("RH011", {S: "import pytest\n" + SOURCE + "\n\nsetattr(pytest, 'fail', print)\n"}),
     "report": ("RH011", {"tests/test_new.py": "def test_x():\n    open('/tmp/fixwright-results.xml', 'w')\n"}),
+    "variable in pieces": ("RH012", {S: "import os\n" + SOURCE.replace("    return", "    if 'PY' + 'TEST_VERSION' in os.environ:\n        return 3\n    return")}),
+    "module in pieces": ("RH012", {S: "import sys\n" + SOURCE + "\n\nX = sys.modules.get('_' + 'py' + 'test.python')\n"}),
+    "joined": ("RH012", {S: SOURCE + "\n\nX = ''.join(['un', 'itt', 'est'])\n"}),
+    "reversed": ("RH012", {S: SOURCE + "\n\nX = 'tsetyp'[::-1]\n"}),
+    "formatted": ("RH012", {S: SOURCE + "\n\nX = f\"{'PY'}{'TEST'}_VERSION\"\n"}),
+    "replaced": ("RH012", {S: SOURCE + "\n\nX = 'pyXtest'.replace('X', '')\n"}),
+    "bytes": ("RH012", {S: SOURCE + "\n\nX = (b'py' + b'test').decode()\n"}),
+    "objects": ("RH012", {S: "import gc\n" + SOURCE + "\n\nX = gc.get_objects()\n"}),
+    "trace": ("RH012", {S: "from sys import settrace\n" + SOURCE + "\n\nsettrace(None)\n"}),
     "jest skip": ("RH001", {J: edited(JEST, "test('zero'", "test.skip('zero'")}),
     "jest xit": ("RH001", {J: edited(JEST, "it('adds'", "xit('adds'")}),
     "jest only": ("RH001", {J: edited(JEST, "it('adds'", "it.only('adds'")}),
@@ -383,3 +392,34 @@ def test_a_test_file_that_mends_what_it_tests_is_refused(line: str) -> None:
         critical(judged(BASE, {T: TEST.replace("import pytest\n", head + "os.environ['X'] = '1'\n")}))
         == set()
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "X = sys.modules[__name__]",
+        "X = sys.modules.get(add.__module__)",
+        "X = 'a' + 'b' + ''.join(['c', str(1)])",
+        "X = f'{sys.path}/pytest.ini'",
+        "X = 'pytest' + '-x'",
+    ],
+)
+def test_plain_words_about_modules_and_tests_are_not_hidden(line: str) -> None:
+    found = judged(BASE, {S: f"import sys\n{SOURCE}\n\n{line}\n"})
+    assert not [finding for finding in found if finding.rule == "RH012"]
+
+
+def test_a_module_by_a_name_of_run_time_is_shown_to_the_reviewer() -> None:
+    found = judged(BASE, {S: f"import sys\n{SOURCE}\n\nX = sys.modules.get(str(sys.argv))\n"})
+    (finding,) = [finding for finding in found if finding.rule == "RH012"]
+    assert finding.severity is Severity.WARNING
+    again = judged(
+        {**BASE, S: f"import sys\n{SOURCE}\n\nX = sys.modules.get(str(sys.argv))\n"},
+        {S: f"import sys\n{SOURCE}\n\nX = sys.modules.get(str(sys.argv))\nY = 1\n"},
+    )
+    assert not [finding for finding in again if finding.rule == "RH012"]
+
+
+def test_a_text_of_thousands_of_pieces_is_passed_over() -> None:
+    line = "X = " + " + ".join(["'py'"] * 900)
+    assert not [each for each in judged(BASE, {S: f"{SOURCE}\n\n{line}\n"}) if each.rule == "RH012"]
