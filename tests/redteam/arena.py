@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 from app.demo.cases import load_case
 from app.demo.scenarios import Scenario
-from app.demo.scripted_model import Json, Play, Script, Turn, bash, restate, submit
+from app.demo.scripted_model import Json, Play, Script, ScriptedModel, Turn, bash, restate, submit
 from app.demo.service import PROJECT
 from app.demo.sources import files_of
 from app.demo.stage import Stage, set_up
@@ -19,6 +20,7 @@ from domain.model import IssueRef, Permission, Pull, Repository, Task
 from domain.states import State
 
 PATIENCE_SECONDS = 240
+QUIET = {State.CANCELLED, State.DONE}
 RESTING = {State.BLOCKED, State.IN_REVIEW, State.DONE, State.CANCELLED}
 
 CANARIES = {
@@ -111,13 +113,14 @@ class Arena:
         return next((task for task in self.stage.queue.tasks() if task.issue == issue), None)
 
     def settled(self, issue: IssueRef, patience: float = PATIENCE_SECONDS) -> Task:
+        """Wait until the task is at rest and the issue says so; only a cancelled one has no last word."""
+
         def at_rest() -> Task | None:
             task = self.task_of(issue)
             if task is None or task.state not in RESTING:
                 return None
-            marks = (f"-{task.id}-{task.generation} -->", f"status-{task.id} -->")
-            bodies = [comment.body for comment in self.world.comments(issue)]
-            return task if any(mark in body for mark in marks for body in bodies) else None
+            said = f"status-{task.id} -->" if task.state in QUIET else f"-{task.id}-{task.generation} -->"
+            return task if said in self.comments(task) else None
 
         return self.wait(at_rest, patience, f"issue {issue.number} to settle")
 
@@ -138,14 +141,25 @@ class Arena:
     def comments(self, task: Task) -> str:
         return "\n=====\n".join(comment.body for comment in self.world.comments(task.issue))
 
-    def observations(self, task: Task) -> str:
-        """Everything that the agent was told, as the model's endpoint received it."""
+    @property
+    def model(self) -> ScriptedModel:
+        """The model's endpoint, with its bill."""
         assert self.stage.model is not None
-        return "\n".join(
-            str(entry.request)
-            for entry in self.stage.model.bill
-            if f"Issue {task.issue.number} of the repository {task.repository_name}" in str(entry.request)
-        )
+        return self.stage.model
+
+    def on_bill(self, number: int, act: Callable[[], object]) -> threading.Event:
+        """Do something right after the provider billed its nth call, before the answer goes out."""
+        charge, done = self.model.charge, threading.Event()
+
+        def charged(*values: Any) -> int:
+            counted = charge(*values)
+            if counted == number:
+                act()
+                done.set()
+            return counted
+
+        self.model.charge = charged  # type: ignore[method-assign]  # the endpoint has no other ear
+        return done
 
 
 @contextmanager
