@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from domain.blocks import block_start, broken_at, fence_start, rule_start
 from domain.redaction import Redactor
 
 __all__ = ["Redactor", "clip", "fence", "inert", "inert_line", "one_line", "plain", "quoted", "visible"]
@@ -32,7 +33,7 @@ _INVISIBLE = re.compile(
 )
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HIDDEN_DEFINITION = re.compile(
-    r"^ {0,3}\[(?:[^\[\]\\\n]|\\.)++\]:[ \t]*\S++[ \t]++(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*$",
+    r"^ {0,3}\[(?:[^\[\]\\\n]|\\.)+\]:[ \t]*\S++[ \t]++(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*$",
     re.MULTILINE,
 )
 
@@ -49,16 +50,6 @@ _CLOSING = re.compile(
 )
 _SKIP_CI = re.compile(r"\[(?=(?:skip|no)[ -](?:ci|actions)\]|(?:ci|actions)[ -]skip\])", re.IGNORECASE)
 
-_CONTAINERS = r"^((?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*+)"
-_BLOCK_START = re.compile(
-    _CONTAINERS + r"(?=#|\[[ \txX]\]|\[!|\[[^\]\n]*+\]:|/[A-Za-z][\w-]*+(?:[ \t]|$))", re.MULTILINE
-)
-_FENCE_START = re.compile(_CONTAINERS + r"(?=`{3}|~{3})", re.MULTILINE)
-_ONLY_LINES = r"[-=*_|:+][-=*_|:+ \t]*+$"
-_RULE = re.compile(
-    rf"^((?:[ \t>]|\d{{1,9}}[.)](?=[ \t])|(?!{_ONLY_LINES})(?:[-*+][ \t]++)++)*+)(?={_ONLY_LINES})",
-    re.MULTILINE,
-)
 _BACKTICKS = re.compile(r"`{3,}")
 
 
@@ -141,7 +132,7 @@ def inert(text: str) -> str:
     It also begins no block that could be taken for ours, or swallow what follows: no heading, rule, table,
     check box, alert, code fence, link definition, and no quick action at the start of a line.
     """
-    return _FENCE_START.sub(r"\1" + _BREAK, _prose(text))
+    return broken_at(_prose(text), fence_start, _BREAK)
 
 
 def quoted(text: str) -> str:
@@ -152,8 +143,8 @@ def quoted(text: str) -> str:
 def _prose(text: str) -> str:
     text = _IMAGE.sub(r"\1", visible(text)).replace("![", f"!{_BREAK}[")
     text = text.replace("&", "&amp;").replace("<", "&lt;")
-    text = _RULE.sub(r"\1" + _BREAK, text)
-    text = _BLOCK_START.sub(r"\1" + _BREAK, text)
+    text = broken_at(text, rule_start, _BREAK)
+    text = broken_at(text, block_start, _BREAK)
     return _SCHEME.sub(r"\1" + _BREAK, _disarmed(text))
 
 
