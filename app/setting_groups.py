@@ -47,7 +47,7 @@ class CommonSettings(BaseSettings):
         default=frozenset(),
         description="The repositories that are served, as forge:owner/name, comma separated. "
         "Empty: nobody is served.",
-        examples=["local:acme/shop,github:acme/web"],
+        examples=["local:acme/shop,local:acme/web"],
     )
     labels: Labels = Field(
         default={category.value: category for category in Category},

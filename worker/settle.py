@@ -85,7 +85,7 @@ class Settler:
             claim=result.claim,
             suspects=result.suspects,
             cost=self.ledger.spent_on_task(task.id),
-            steps=self.ledger.calls_on_attempt(attempt.id),
+            steps=sum(self.ledger.calls_on_attempt(each.id) for each in self.queue.attempts(task.id)),
             model=self.model,
             attempt_number=attempt.number,
             left_out=result.left_out,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 
 from rich.console import Console
 
@@ -39,14 +40,30 @@ def play(name: str, *, case: str = "", keep: bool = False) -> int:
     narrator = Narrator(console)
     narrator.say(f"scenario {scenario.name}: {scenario.shows}", "bold")
     files = _prepared(narrator, chosen)
-    with set_up(scenario, chosen, files) as stage:
+    stays = keep or (console.is_terminal and os.isatty(0))
+    with _ending_on_signals(), set_up(scenario, chosen, files) as stage:
         _introduce(narrator, stage, len(files))
         _act(narrator, stage, scenario, chosen.label)
-        problems = _conclude(narrator, stage, scenario)
+        problems = _conclude(narrator, stage, scenario, stays=stays)
         stage.directory.keep = bool(problems)
-        if keep or (console.is_terminal and os.isatty(0)):
+        if stays:
             _wait_for_enter(console)
     return 1 if problems else 0
+
+
+@contextlib.contextmanager
+def _ending_on_signals() -> Iterator[None]:
+    """Let a closed terminal, or a request to end, take the whole stage down as Ctrl-C does."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait_for_enter(console: Console) -> None:
@@ -126,7 +143,7 @@ def has_settled(stage: Stage) -> bool:
 # -- the end ----------------------------------------------------------------------------------------
 
 
-def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario) -> list[str]:
+def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario, *, stays: bool) -> list[str]:
     tasks = stage.queue.tasks()
     if not tasks:
         narrator.title("No task was made. The end of the service's log:")
@@ -152,7 +169,8 @@ def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario) -> list[str]
     else:
         narrator.say(f"✓ {_success(scenario, task, stage)}", "bold green")
     page = f"{stage.service.address}/console/tasks/{task.id}"
-    narrator.say(f"console: {page}  (user operator, password {stage.console_token})")
+    login = f"user operator, password {stage.console_token}"
+    narrator.say(f"console: {page}  ({login if stays else 'gone with the demo; --keep leaves it up'})")
     return problems
 
 
@@ -160,7 +178,9 @@ def _success(scenario: Scenario, task: Task, stage: Stage) -> str:
     spent = show_money(stage.ledger.spent_on_task(task.id))
     if scenario.blocked_by is not None:
         return f"ended as it must: blocked ({task.reason}), no pull request, {spent} spent"
-    return f"a verified draft pull request exists, {spent} spent"
+    lost = stage.ledger.spent_on_task(task.id) - _billed(stage) if stage.model else Money(0)
+    why = f", {show_money(lost)} of it for calls whose answer was lost, booked at their worst" if lost else ""
+    return f"a verified draft pull request exists, {spent} spent{why}"
 
 
 def problems_of(stage: Stage, scenario: Scenario, task: Task, pulls: list[Pull]) -> list[str]:
