@@ -30,6 +30,7 @@ __all__ = [
     "load_worker_settings",
     "network_variables",
     "provider_keys",
+    "secret_values",
     "variable",
 ]
 
@@ -82,10 +83,17 @@ def provider_keys(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     return {name: source[name] for name in PROVIDER_KEYS if source.get(name)}
 
 
+_SECRET_WORDS = ("KEY", "TOKEN", "SECRET")
+
 _NETWORK_VARIABLES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
 )
+
+
+def secret_values(variables: Mapping[str, str]) -> list[str]:
+    """Return those that are secret, by their names: a region or an address in clear text is none."""
+    return [value for name, value in variables.items() if any(word in name for word in _SECRET_WORDS)]
 
 
 def network_variables() -> dict[str, str]:

@@ -13,7 +13,7 @@ import structlog
 from app.clock import SystemClock
 from app.forges import open_forges
 from app.log import configure_logging
-from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys
+from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError
@@ -53,8 +53,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
     forges = open_forges(settings)
-    keys = provider_keys()
-    redact = Redactor([*settings.secrets(), *keys.values()])
+    redact = Redactor([*settings.secrets(), *secret_values(provider_keys())])
     serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
     shop = Shop(
         queue=queue,
@@ -86,7 +85,9 @@ def build_loop(settings: WorkerSettings) -> Loop:
 def main() -> None:
     """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
     settings = load_worker_settings()
-    configure_logging(settings.log_format, redact=Redactor([*settings.secrets(), *provider_keys().values()]))
+    configure_logging(
+        settings.log_format, redact=Redactor([*settings.secrets(), *secret_values(provider_keys())])
+    )
     if not settings.model:
         example = WorkerSettings.model_fields["model"].examples or [""]
         raise ConfigurationError(f"FIXWRIGHT_MODEL: is not set; for example FIXWRIGHT_MODEL={example[0]}")

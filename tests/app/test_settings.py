@@ -14,6 +14,7 @@ from app.settings import (
     load_web_settings,
     load_worker_settings,
     provider_keys,
+    secret_values,
     variable,
 )
 from app.settings_page import settings_page
@@ -265,3 +266,12 @@ def test_the_reference_names_every_setting_with_a_description_and_an_example() -
             assert field.examples
     assert "`OPENAI_API_KEY`" in page
     assert all(line.count("|") == 5 for line in page.splitlines() if line.startswith("| `"))
+
+
+def test_only_what_is_secret_among_the_providers_variables_is_redacted() -> None:
+    variables = {
+        "OPENAI_API_KEY": "sk-1234567",
+        "VERTEXAI_LOCATION": "global",
+        "AWS_SESSION_TOKEN": "tok-123456",
+    }
+    assert secret_values(variables) == ["sk-1234567", "tok-123456"]
