@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("fixwright", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "fixwright", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("fixwright")

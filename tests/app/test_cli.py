@@ -45,15 +45,30 @@ def test_version_and_help(tmp_path: Path) -> None:
     [
         ("work", {"FIXWRIGHT_MODEL": "(unset)"}, "FIXWRIGHT_MODEL: is not set; for example"),
         ("work", {"FIXWRIGHT_MAX_ITERATIONS": "many"}, "FIXWRIGHT_MAX_ITERATIONS: "),
-        ("work", {"FIXWRIGHT_MAX_COST_PER_TASK_USD": "nan"}, "FIXWRIGHT_MAX_COST_PER_TASK_USD: "),
-        ("work", {"FIXWRIGHT_MAX_DAILY_COST_USD": "-1"}, "FIXWRIGHT_MAX_DAILY_COST_USD: "),
-        ("work", {"FIXWRIGHT_REPOSITORIES": "github:acme/web"}, "github"),
+        pytest.param(
+            "work",
+            {"FIXWRIGHT_MAX_COST_PER_TASK_USD": "nan"},
+            "FIXWRIGHT_MAX_COST_PER_TASK_USD: ",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "work",
+            {"FIXWRIGHT_MAX_DAILY_COST_USD": "-1"},
+            "FIXWRIGHT_MAX_DAILY_COST_USD: ",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("work", {"FIXWRIGHT_REPOSITORIES": "github:acme/web"}, "github", marks=pytest.mark.long),
         ("work", {"FIXWRIGHT_LOCAL_FORGE": "(unset)"}, "FIXWRIGHT_LOCAL_FORGE: "),
         ("serve", {"FIXWRIGHT_WEBHOOK_SECRET": "(unset)"}, "FIXWRIGHT_WEBHOOK_SECRET: is not set"),
         ("serve", {"FIXWRIGHT_WEBHOOK_SECRET": "   "}, "FIXWRIGHT_WEBHOOK_SECRET: "),
-        ("serve", {"FIXWRIGHT_WEBHOOK_SECRET": "short"}, "FIXWRIGHT_WEBHOOK_SECRET: "),
+        pytest.param(
+            "serve",
+            {"FIXWRIGHT_WEBHOOK_SECRET": "short"},
+            "FIXWRIGHT_WEBHOOK_SECRET: ",
+            marks=pytest.mark.long,
+        ),
         ("serve", {"FIXWRIGHT_WEBHOK_SECRET": "x"}, "FIXWRIGHT_WEBHOK_SECRET: there is no such setting"),
-        ("serve", {"FIXWRIGHT_PORT": "99999"}, "FIXWRIGHT_PORT: "),
+        pytest.param("serve", {"FIXWRIGHT_PORT": "99999"}, "FIXWRIGHT_PORT: ", marks=pytest.mark.long),
     ],
 )
 def test_a_wrong_setting_is_one_line_that_names_it_and_exit_status_2(
