@@ -89,7 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--window", type=float, default=12.0, help="seconds after the label")
+    parser.add_argument("--window", type=float, default=6.0, help="seconds after the label")
     options = parser.parse_args()
     outcomes = []
     for number in range(options.runs):
