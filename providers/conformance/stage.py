@@ -112,7 +112,7 @@ class StagedChecks:
     @pytest.fixture
     def stage(self) -> ForgeStage:
         """A fresh stage. Every subclass overrides this."""
-        raise NotImplementedError("override the fixture `stage` to return your ForgeStage")
+        pytest.fail("override the fixture `stage` to return your ForgeStage")
 
     @pytest.fixture
     def forge(self, stage: ForgeStage) -> Forge:

@@ -56,7 +56,7 @@ def test_a_secret_is_nowhere_not_even_in_a_traceback(log_format: str) -> None:
         raise ValueError(f"with {SECRET}")
     except ValueError:
         log.exception("failed")
-        logging.getLogger("a.library").exception("failed as well: %s", SECRET)
+        logging.getLogger("elsewhere").exception("failed as well: %s", SECRET)
     text = stream.getvalue()
     assert "Traceback" in text
     assert SECRET not in text
