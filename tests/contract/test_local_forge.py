@@ -16,6 +16,7 @@ class TestLocalForge(ForgeConformance):
         return LocalStage(tmp_path / "forge")
 
 
+@pytest.mark.long
 class TestFaultyForge(ForgeConformance):
     @pytest.fixture
     def stage(self, tmp_path: Path) -> ForgeStage:

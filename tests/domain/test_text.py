@@ -597,6 +597,7 @@ def test_repeated_marks_are_read_in_linear_time(piece: str) -> None:
     assert len(clip(text, 1000)) <= 1000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", ["![", "fix ", "a\r", "x"], ids=ascii)
 def test_a_megabyte_of_anything_ends(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))

@@ -74,6 +74,7 @@ def test_the_straight_line(calc: Workshop) -> None:
     assert calc.left_over() == []
 
 
+@pytest.mark.long
 def test_a_report_that_is_there_already_is_not_asked_for_again(calc: Workshop) -> None:
     calc.attempt(plays(FIX, SHOW))
     agent = Watched("touch never")
@@ -109,6 +110,7 @@ def test_a_broken_environment_costs_nothing(tmp_path: Path) -> None:
     assert "run" not in agent.uses and workshop.left_over() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("error", "outcome", "reason", "keeps"),
     [
@@ -173,6 +175,7 @@ def test_unverified_work_is_gone_on_with_on_the_same_commit_only(calc: Workshop)
     assert "x + 2" in str(calc.journal.steps[0])
 
 
+@pytest.mark.long
 def test_verified_work_that_was_not_taken_is_handed_in_as_it_is(calc: Workshop) -> None:
     past = earlier(calc, Outcome.DECLINED, FIX, SHOW)
     assert past.verdict is not None and past.verdict.verified
@@ -218,6 +221,7 @@ def test_a_stopped_agent_s_change_that_breaks_a_rule_is_not_kept(notes: Workshop
     assert result.wip is None
 
 
+@pytest.mark.long
 def test_every_run_has_the_memory_and_the_disk_that_the_operator_gives(calc: Workshop) -> None:
     assert calc.attempt(plays(FIX, SHOW)).outcome is Outcome.VERIFIED
 
@@ -259,6 +263,7 @@ def test_without_a_budget_not_even_the_baseline_is_run(
     assert agent.uses == ["close"]
 
 
+@pytest.mark.long
 def test_what_needs_no_money_any_more_is_finished_without_a_budget(calc: Workshop) -> None:
     calc.attempt(plays(FIX, SHOW))
 

@@ -24,9 +24,9 @@ BASE: dict[str, str | bytes | None] = {
 class Desk:
     """A materialized worktree on BASE and its tree."""
 
-    def __init__(self, root: Path) -> None:
-        self.world = World(root)
-        _, self.base = self.world.fetched(BASE)
+    def __init__(self, world: World, base: str, root: Path) -> None:
+        self.world = world
+        self.base = base
         self.tree = root / "worktree"
         self.tree.mkdir()
         self.mirror = self.world.mirror
@@ -39,9 +39,22 @@ class Desk:
         return shot.tree, changed, [item.path for item in shot.excluded]
 
 
+@pytest.fixture(scope="module")
+def fetched(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str]:
+    """A world whose mirror has BASE, and BASE's tree. Who adds commits takes a world of their own."""
+    world = World(tmp_path_factory.mktemp("world"))
+    return world, world.fetched(BASE)[1]
+
+
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(fetched: tuple[World, str], tmp_path: Path) -> Desk:
+    return Desk(*fetched, tmp_path)
+
+
+@pytest.fixture
+def own_desk(tmp_path: Path) -> Desk:
+    world = World(tmp_path)
+    return Desk(world, world.fetched(BASE)[1], tmp_path)
 
 
 def test_an_untouched_worktree_is_its_base(desk: Desk) -> None:
@@ -178,13 +191,13 @@ def test_rubbish_is_left_out_and_listed(desk: Desk) -> None:
     )  # fmt: skip
 
 
-def test_what_looks_like_rubbish_but_is_tracked_stays_tracked(desk: Desk) -> None:
-    _, base = desk.world.fetched({"node_modules/a/x.js": "1\n", "f.orig": "1\n"})
-    desk.base = base
-    (desk.tree / "node_modules/a").mkdir(parents=True)
-    (desk.tree / "node_modules/a/x.js").write_text("2\n")
-    (desk.tree / "f.orig").write_text("2\n")
-    _, changed, excluded = desk.snapshot()
+def test_what_looks_like_rubbish_but_is_tracked_stays_tracked(own_desk: Desk) -> None:
+    _, base = own_desk.world.fetched({"node_modules/a/x.js": "1\n", "f.orig": "1\n"})
+    own_desk.base = base
+    (own_desk.tree / "node_modules/a").mkdir(parents=True)
+    (own_desk.tree / "node_modules/a/x.js").write_text("2\n")
+    (own_desk.tree / "f.orig").write_text("2\n")
+    _, changed, excluded = own_desk.snapshot()
     assert changed == {"node_modules/a/x.js", "f.orig"} and excluded == []
 
 
@@ -208,11 +221,11 @@ def test_counts_depth_and_sizes_are_bounded(desk: Desk) -> None:
         desk.snapshot(depth=1)
 
 
-def test_a_large_file_of_the_base_may_stay_and_change(desk: Desk) -> None:
-    _, base = desk.world.fetched({"large.json": "x" * 3000})
-    desk.base = base
-    (desk.tree / "large.json").write_text("y" * 3000)
-    assert desk.snapshot(new_file_bytes=2000)[1:] == ({"large.json"}, [])
+def test_a_large_file_of_the_base_may_stay_and_change(own_desk: Desk) -> None:
+    _, base = own_desk.world.fetched({"large.json": "x" * 3000})
+    own_desk.base = base
+    (own_desk.tree / "large.json").write_text("y" * 3000)
+    assert own_desk.snapshot(new_file_bytes=2000)[1:] == ({"large.json"}, [])
 
 
 def test_ignored_files_do_not_count_as_new_ones(desk: Desk) -> None:
@@ -242,16 +255,16 @@ def test_new_symlinks_that_lead_out_are_refused(desk: Desk, path: str, target: s
         desk.snapshot()
 
 
-def test_symlinks_inside_are_taken_and_old_ones_may_lead_anywhere(desk: Desk) -> None:
-    (desk.world.desk / "old").symlink_to("/etc/hostname")
-    _, desk.base = desk.world.fetched({})
-    (desk.tree / "old").symlink_to("/etc/hostname")
-    (desk.tree / "pkg/data/up").symlink_to("../../app.py")
-    assert desk.snapshot()[1] == {"pkg/data/up"}
-    (desk.tree / "old").unlink()
-    (desk.tree / "old").symlink_to("/etc/shadow")
+def test_symlinks_inside_are_taken_and_old_ones_may_lead_anywhere(own_desk: Desk) -> None:
+    (own_desk.world.desk / "old").symlink_to("/etc/hostname")
+    _, own_desk.base = own_desk.world.fetched({})
+    (own_desk.tree / "old").symlink_to("/etc/hostname")
+    (own_desk.tree / "pkg/data/up").symlink_to("../../app.py")
+    assert own_desk.snapshot()[1] == {"pkg/data/up"}
+    (own_desk.tree / "old").unlink()
+    (own_desk.tree / "old").symlink_to("/etc/shadow")
     with pytest.raises(PolicyRefusal, match="symlink old"):
-        desk.snapshot()
+        own_desk.snapshot()
 
 
 def test_a_directory_replaced_by_a_link_to_outside_is_not_walked_into(desk: Desk, tmp_path: Path) -> None:

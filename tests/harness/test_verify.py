@@ -81,6 +81,7 @@ def test_a_fix_with_a_red_to_green_test_is_verified(bench: Bench) -> None:
     assert verdict.isolation == "none (test double)"
 
 
+@pytest.mark.long
 def test_nothing_is_left_behind(bench: Bench) -> None:
     bench.verified({"calc.py": FIXED, "tests/test_more.py": NEW_TEST})
 
@@ -95,6 +96,7 @@ def test_a_fix_without_any_test_that_saw_the_fault_is_not_verified(bench: Bench)
     assert "No test fails without the fix" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_new_test_that_passes_on_the_base_proves_nothing(bench: Bench) -> None:
     verdict = bench.refused({"calc.py": FIXED, "tests/test_more.py": NEW_TEST.replace("5) == 10", "2) == 4")})
 
@@ -123,6 +125,7 @@ def test_a_test_red_at_the_base_that_turns_green_is_enough(tmp_path: Path) -> No
     assert verdict.turned_green == ("tests/test_more.py::test_double_of_five",)
 
 
+@pytest.mark.long
 def test_failures_that_were_there_before_are_listed_and_not_blamed(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {**BASE, "tests/test_old.py": "def test_old():\n    assert 1 == 2\n"})
 
@@ -131,6 +134,7 @@ def test_failures_that_were_there_before_are_listed_and_not_blamed(tmp_path: Pat
     assert "1 tests fail now that failed before" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_test_of_a_new_function_counts_as_red_and_is_noted(bench: Bench) -> None:
     change: dict[str, str | None] = {
         "calc.py": FIXED + "\n\ndef half(x):\n    return x / 2\n",
@@ -152,6 +156,7 @@ def test_a_weakened_test_is_refused_before_anything_runs(bench: Bench) -> None:
     assert verdict.findings and len(bench.sandbox.opened) == opened
 
 
+@pytest.mark.long
 def test_original_tests_are_run_on_the_fix_when_tests_were_edited(bench: Bench) -> None:
     edited = OLD_TESTS + "\n\ndef test_double_of_five():\n    assert double(5) == 10\n"
 
@@ -161,12 +166,14 @@ def test_original_tests_are_run_on_the_fix_when_tests_were_edited(bench: Bench) 
     assert original.passed == 2
 
 
+@pytest.mark.long
 def test_a_renamed_test_is_fine(bench: Bench) -> None:
     edited = OLD_TESTS.replace("test_triple", "test_triple_of_two")
 
     bench.verified({"calc.py": FIXED, "tests/test_calc.py": edited, "tests/test_more.py": NEW_TEST})
 
 
+@pytest.mark.long
 def test_a_moved_test_file_is_fine(bench: Bench) -> None:
     bench.verified(
         {
@@ -178,6 +185,7 @@ def test_a_moved_test_file_is_fine(bench: Bench) -> None:
     )
 
 
+@pytest.mark.long
 def test_an_expectation_may_change_when_the_issue_names_both_values(tmp_path: Path) -> None:
     wrong = OLD_TESTS.replace("triple(2) == 6", "triple(2) == 7")
     base = {"calc.py": FIXED.replace("x * 3", "x * 3 + 1"), "tests/test_calc.py": wrong}
@@ -227,6 +235,7 @@ def test_a_broken_environment_is_told_apart(tmp_path: Path) -> None:
     assert "environment" in bench.refused({"calc.py": FIXED, "tests/test_more.py": NEW_TEST}).summary
 
 
+@pytest.mark.long
 def test_the_first_tests_of_a_repository_can_show_a_bug(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"calc.py": BUGGY})
     assert bench.baseline.problem is not None and bench.baseline.problem.kind is ProblemKind.NO_TESTS
@@ -237,6 +246,7 @@ def test_the_first_tests_of_a_repository_can_show_a_bug(tmp_path: Path) -> None:
     assert "brings none" in bench.refused({"calc.py": FIXED}).summary
 
 
+@pytest.mark.long
 def test_a_chore_needs_a_suite_that_stays_whole(tmp_path: Path) -> None:
     bench = Bench(tmp_path, BASE)
     bench.verified({"calc.py": BUGGY.replace("x + 2", "2 + x")}, Category.CHORE)
@@ -244,6 +254,7 @@ def test_a_chore_needs_a_suite_that_stays_whole(tmp_path: Path) -> None:
     bench.refused({}, Category.CHORE)
 
 
+@pytest.mark.long
 def test_documentation_may_change_documentation_only(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {**BASE, "README.md": "old\n"})
     bench.verified({"README.md": "new\n"}, Category.DOCS)
@@ -252,6 +263,7 @@ def test_documentation_may_change_documentation_only(tmp_path: Path) -> None:
     assert verdict.findings[0].rule == "RH007"
 
 
+@pytest.mark.long
 def test_documentation_without_any_tests_is_verified_and_says_so(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"README.md": "old\n"})
 
@@ -280,6 +292,7 @@ def test_a_test_that_cuts_the_run_short_cannot_pass(bench: Bench) -> None:
     assert RunStatus.COULD_NOT_TELL in {run.status for run in verdict.runs}
 
 
+@pytest.mark.long
 def test_a_verified_change_cannot_be_made_by_hand(bench: Bench) -> None:
     verdict = bench.verified({"calc.py": FIXED, "tests/test_more.py": NEW_TEST})
     change = bench.verifier.read_change(bench.commit, verdict.tree)

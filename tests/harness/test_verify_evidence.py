@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from domain.model import RunStatus, Severity, TestRun
 from harness.testing.cases import Case, CaseOutcome, Observed
 from harness.testing.compare import turned_green
@@ -13,6 +15,7 @@ from tests.harness.test_verify import BASE, BUGGY, FIXED, NEW_TEST, OLD_TESTS, B
 TWO_OF_TWO = "import pytest\nfrom calc import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
 
 
+@pytest.mark.long
 def test_an_edited_test_is_fine_where_its_original_text_passes_with_the_fix_too(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": TWO_OF_TWO})
 
@@ -39,6 +42,7 @@ def test_an_edited_test_is_refused_where_the_fix_needs_the_edit(tmp_path: Path) 
     assert verdict.findings[0].severity is Severity.CRITICAL
 
 
+@pytest.mark.long
 def test_an_edited_test_that_failed_before_stays_refused(tmp_path: Path) -> None:
     failing = OLD_TESTS.replace("triple(2) == 6", "triple(2) == 8")
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": failing})
@@ -50,6 +54,7 @@ def test_an_edited_test_that_failed_before_stays_refused(tmp_path: Path) -> None
     assert verdict.findings[0].severity is Severity.CRITICAL
 
 
+@pytest.mark.long
 def test_a_dropped_expectation_is_refused_whatever_the_runs_say(tmp_path: Path) -> None:
     """Nothing came in its place, so nothing says that the test asks for more now."""
     two = TWO_OF_TWO.replace("def test", "@pytest.mark.parametrize('x', [2, 9])\ndef test").replace(
@@ -69,6 +74,7 @@ def test_a_dropped_expectation_is_refused_whatever_the_runs_say(tmp_path: Path) 
     assert len(bench.sandbox.opened) == opened
 
 
+@pytest.mark.long
 def test_a_test_file_that_never_loads_here_is_the_environment_s_fault(tmp_path: Path) -> None:
     lacking = "import not_installed_here\n" + NEW_TEST
     bench = Bench(tmp_path, {**BASE, "tests/test_more.py": lacking})
@@ -95,6 +101,7 @@ def test_a_new_test_file_that_does_not_load_is_the_change_s_fault(tmp_path: Path
     assert not verdict.environment
 
 
+@pytest.mark.long
 def test_most_test_files_that_do_not_load_are_a_broken_environment(tmp_path: Path) -> None:
     lacking = {f"tests/test_{name}.py": "import not_installed_here\n" + NEW_TEST for name in ("a", "b")}
     bench = Bench(tmp_path, {**BASE, **lacking})
@@ -105,6 +112,7 @@ def test_most_test_files_that_do_not_load_are_a_broken_environment(tmp_path: Pat
     assert "`not_installed_here`" in bench.baseline.problem.what
 
 
+@pytest.mark.long
 def test_a_test_that_was_expected_to_fail_may_go_with_the_fault(tmp_path: Path) -> None:
     known = TWO_OF_TWO + "\n\n@pytest.mark.xfail\ndef test_known_fault():\n    assert double(5) == 10\n"
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": known})

@@ -13,6 +13,7 @@ from domain.states import State
 from tests.redteam.arena import FIX, Act, arena
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.journey,
     pytest.mark.skipif(
         not (BASE / "bin").is_dir(), reason="the sandbox's tool chain is made by `make setup`"
@@ -22,9 +23,7 @@ pytestmark = [
 CAP = Money("0.20")
 
 
-@pytest.mark.parametrize(
-    "call", [2, pytest.param(1, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("call", [1, 2, 4])
 def test_a_worker_that_dies_between_the_bill_and_the_booking_pays_all_the_same(call: int) -> None:
     with arena(FIXWRIGHT_MAX_COST_PER_TASK_USD=str(CAP)) as ground:
         service, ledger = ground.stage.service, ground.stage.ledger

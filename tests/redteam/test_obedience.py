@@ -13,6 +13,7 @@ from tests.redteam.arena import CLAIM, FIX, Act, Arena, arena
 from tests.redteam.secrets_hunt import ProcessWatch, leaks, live_secrets
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.journey,
     pytest.mark.skipif(
         not (BASE / "bin").is_dir(), reason="the sandbox's tool chain is made by `make setup`"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from domain.model import Outcome, Permission, Reason
 from domain.states import State
 from tests.worker.conftest import BuildTown
@@ -24,6 +26,7 @@ def test_a_strangers_issue_does_not_permit_a_changed_expectation(build: BuildTow
     assert place.outcomes == [Outcome.REFUSED]
 
 
+@pytest.mark.long
 def test_a_maintainers_comment_does(build: BuildTown) -> None:
     place = town(build)
     issue = place.issue(body="double(5) is wrong.")
@@ -32,6 +35,7 @@ def test_a_maintainers_comment_does(build: BuildTown) -> None:
     assert place.stands == (State.IN_REVIEW, None), place.text(issue)
 
 
+@pytest.mark.long
 def test_an_issue_that_a_maintainer_wrote_does(build: BuildTown) -> None:
     place = town(build)
     place.world.grant(place.repository.id, place.stranger, Permission.WRITE)

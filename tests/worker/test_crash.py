@@ -34,8 +34,11 @@ class Journey:
     dies_from: str
 
 
-QUICK = {"verified", "unclear"}
-"""Journeys that stand for the others when time is short."""
+SHARES = 3
+"""Into how many tests a journey's points of death are dealt out."""
+
+QUICK = {("verified", 0), ("unclear", 1)}
+"""The shares that stand for the others when time is short."""
 
 JOURNEYS = [
     Journey("verified", lambda: (plays(WRITE),), {}, "save_verdict"),
@@ -110,13 +113,21 @@ def live_on(town: Town, journey: Journey) -> None:
 
 
 CASES = [
-    pytest.param(journey, id=journey.name, marks=[] if journey.name in QUICK else [pytest.mark.long])
+    pytest.param(
+        journey,
+        share,
+        id=f"{journey.name}-{share}",
+        marks=[] if (journey.name, share) in QUICK else [pytest.mark.long],
+    )
     for journey in JOURNEYS
+    for share in range(SHARES)
 ]
 
 
-@pytest.mark.parametrize("journey", CASES)
-def test_a_death_before_any_call_changes_nothing_in_the_end(build: BuildTown, journey: Journey) -> None:
+@pytest.mark.parametrize(("journey", "share"), CASES)
+def test_a_death_before_any_call_changes_nothing_in_the_end(
+    build: BuildTown, journey: Journey, share: int
+) -> None:
     undisturbed = build(NOTES)
     issue = undisturbed.issue("docs")
     fuse = Fuse()
@@ -124,7 +135,7 @@ def test_a_death_before_any_call_changes_nothing_in_the_end(build: BuildTown, jo
     expected = ending(undisturbed, issue)
     first = len(fuse.calls) - fuse.calls[::-1].index(journey.dies_from)
 
-    for at in turning_points(fuse.calls, first):
+    for at in turning_points(fuse.calls, first)[share::SHARES]:
         town = build(NOTES)
         issue = town.issue("docs")
         with pytest.raises(Killed):

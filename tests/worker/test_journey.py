@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from domain.budget import ZERO
 from domain.model import Outcome, Reason
 from domain.states import State
@@ -55,6 +57,7 @@ def test_a_cheat_is_refused_and_said_so(calc: Town) -> None:
     assert "RH" in calc.text(issue) and "No pull request was opened" in calc.text(issue)
 
 
+@pytest.mark.long
 def test_a_cheat_that_is_tried_again_is_still_called_one(calc: Town) -> None:
     issue = calc.issue()
     loop = calc.loop(plays(CHEAT))
@@ -138,6 +141,7 @@ def test_work_that_cannot_be_verified_is_tried_once_more_with_the_failing_output
     assert branch in calc.said(issue)[-1].body and "could be verified" in calc.said(issue)[-1].body
 
 
+@pytest.mark.long
 def test_the_same_change_again_is_not_paid_a_verification(calc: Town) -> None:
     issue = calc.issue()
     loop = calc.loop(plays(WRONG_FIX), plays("ls"))
@@ -152,6 +156,7 @@ def test_the_same_change_again_is_not_paid_a_verification(calc: Town) -> None:
     assert list(calc.branches) and "earlier attempt" in calc.said(issue)[-1].body
 
 
+@pytest.mark.long
 def test_earlier_work_is_not_carried_over_what_others_merged_meanwhile(calc: Town) -> None:
     calc.issue()
     loop = calc.loop(plays(WRONG_FIX), plays(FIX, SHOW))
@@ -166,6 +171,7 @@ def test_earlier_work_is_not_carried_over_what_others_merged_meanwhile(calc: Tow
     assert "clean again" in calc.cast.briefs[1].hand_off
 
 
+@pytest.mark.long
 def test_a_change_of_mind_in_review_goes_on_in_the_same_pull_request(calc: Town) -> None:
     issue = calc.issue()
     calc.loop(plays(FIX, SHOW)).turn()
@@ -180,6 +186,7 @@ def test_a_change_of_mind_in_review_goes_on_in_the_same_pull_request(calc: Town)
     assert b"# doubles" in calc.world.git.read_file(calc.repository.id, pull.head_branch, "calc.py")
 
 
+@pytest.mark.long
 def test_rejected_work_is_not_built_upon(calc: Town) -> None:
     issue = calc.issue()
     calc.loop(plays(FIX, SHOW, "touch REJECTED.md")).turn()

@@ -60,6 +60,7 @@ def gone(pid: int | None) -> bool:
     return pid is not None and not Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.long
 def test_a_whole_run_leaves_the_key_nowhere(
     agent: ChildAgent, endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
 ) -> None:

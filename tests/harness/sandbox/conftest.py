@@ -62,7 +62,7 @@ def bubblewrap(uid: int | None) -> BubblewrapSandbox:
     return BubblewrapSandbox(uid=uid, nice=False)
 
 
-@pytest.fixture(params=["bubblewrap", "process"])
+@pytest.fixture(params=["bubblewrap", pytest.param("process", marks=pytest.mark.long)])
 def back_end(request: pytest.FixtureRequest, uid: int | None) -> BubblewrapSandbox | ProcessSandbox:
     """Each implementation in turn."""
     if request.param == "bubblewrap":

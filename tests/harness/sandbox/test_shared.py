@@ -194,6 +194,7 @@ def test_memory_of_one_process_is_limited(open_session: Opener) -> None:
     assert result.killed == "memory" or "MemoryError" in result.output
 
 
+@pytest.mark.long
 def test_a_fork_bomb_is_bounded_and_forgotten(open_session: Opener, survivors: Survivors) -> None:
     session = open_session(processes=40)
     word = secrets.token_hex(8)
