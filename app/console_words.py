@@ -50,6 +50,17 @@ _WAITS_FOR = {
 }
 
 
+_PLAIN_REASONS = {
+    Reason.GUARD: "change refused",
+    Reason.TASK_LIMIT: "limit reached",
+    Reason.UNPRICED: "no price known",
+    Reason.CONFIG: "wrong configuration",
+    Reason.REPEATED_DIFF: "same change again",
+    Reason.CRASH_LOOP: "stopped the service",
+}
+"""Reasons whose own names are words of ours and not of an operator."""
+
+
 def next_step(task: Task) -> str:
     """Say what happens next with a task, and who has to act."""
     if task.reason is not None and task.state in {State.BLOCKED, State.CANCELLED}:
@@ -61,4 +72,4 @@ def next_step(task: Task) -> str:
 
 def reason_name(reason: Reason) -> str:
     """Write a reason as words."""
-    return reason.value.replace("_", " ")
+    return _PLAIN_REASONS.get(reason) or reason.value.replace("_", " ")

@@ -6,14 +6,17 @@ import base64
 import binascii
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+from markupsafe import Markup
 
 from app.console_view import Reading, read_overview, read_task, web_link
 from app.console_words import STATE_NAMES, reason_name
@@ -25,6 +28,11 @@ OPERATOR = "operator"
 
 _HERE = Path(__file__).parent
 _TASK_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+
+_LOCKED = {
+    "title": "A password is needed",
+    "words": "Log in as `operator` with the password in FIXWRIGHT_CONSOLE_TOKEN.",
+}
 
 _SAFETY = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -44,7 +52,7 @@ def console_router(reading: Reading, token: str) -> APIRouter:
     if not token:
         raise ValueError("a console needs a password")
     environment = _environment()
-    router = APIRouter(dependencies=[Depends(_guard(token))])
+    router = APIRouter(dependencies=[Depends(_guard(token))], route_class=_locked_route(environment))
     style = (_HERE / "static" / "console.css").read_text(encoding="utf-8")
 
     @router.get("/")
@@ -81,6 +89,25 @@ def _guard(token: str) -> Callable[[Request], None]:
             raise HTTPException(HTTPStatus.UNAUTHORIZED, headers=challenge)
 
     return check  # type: ignore[return-value]
+
+
+def _locked_route(environment: jinja2.Environment) -> type[APIRoute]:
+    """Make the kind of route that says in words, and not in JSON, that it wants a password."""
+
+    class LockedRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def answer(request: Request) -> Response:
+                try:
+                    return await handle(request)
+                except HTTPException as refusal:
+                    page = environment.get_template("notice.html").render(_LOCKED)
+                    return HTMLResponse(page, refusal.status_code, headers=refusal.headers)
+
+            return answer
+
+    return LockedRoute
 
 
 def _credentials(request: Request) -> bytes:
@@ -132,8 +159,12 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _moment(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment else "not yet"
+def _moment(moment: datetime | None) -> Markup | str:
+    """Write a moment that no line break takes apart."""
+    if moment is None:
+        return "not yet"
+    written = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), written)
 
 
 def _seconds(seconds: float) -> str:

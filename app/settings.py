@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from app.setting_groups import (
     PREFIX,
@@ -122,12 +123,17 @@ def _unknown_names(environ: Mapping[str, str]) -> list[str]:
     problems = []
     for name in sorted(environ):
         if name.upper().startswith(PREFIX) and name not in known:
-            near = difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.0)[0]
-            example = (known[near].examples or [""])[0]
-            problems.append(
-                f"{name}: there is no such setting; the nearest is, for example, {near}={example}"
-            )
+            problems.append(f"{name}: there is no such setting; {_way_out(name, known)}")
     return problems
+
+
+def _way_out(name: str, known: Mapping[str, FieldInfo]) -> str:
+    bare = {each.removeprefix(PREFIX): each for each in known}
+    near = difflib.get_close_matches(name.upper().removeprefix(PREFIX), bare, n=1, cutoff=0.7)
+    if not near:
+        return "remove it; docs/reference/settings.md has them all"
+    meant = bare[near[0]]
+    return f"did you mean {meant}={(known[meant].examples or [''])[0]}"
 
 
 def _problem(group: type[CommonSettings], path: tuple[int | str, ...], entry: Mapping[str, object]) -> str:

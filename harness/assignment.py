@@ -42,7 +42,7 @@ class Assignment:
         try:
             with self.journal.phase("agent") as note:
                 report = self._run(brief)
-                note.text = f"{report.steps} steps"
+                note.text = "1 step" if report.steps == 1 else f"{report.steps} steps"
         except AgentFailure:
             inspection.keep_unfinished()
             raise

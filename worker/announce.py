@@ -85,7 +85,8 @@ def ending(reason: Reason, detail: str, cost: Money) -> str:
 
 def stopped(reason: Reason, cost: Money) -> str:
     """Return the status of a task that waits for a person; what happened stands in a comment of its own."""
-    return f"**Stopped: {reason.replace('_', ' ')}.** {show_money(cost)} spent. The last comment says more."
+    headline, _ = ENDINGS[reason]
+    return f"**Waiting for a person.** {headline} {show_money(cost)} spent. The last comment says more."
 
 
 def in_review(pull_number: int, url: str, cost: Money) -> str:

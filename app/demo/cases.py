@@ -122,8 +122,18 @@ def load_case(name_or_directory: str) -> Case:
     return case
 
 
+_PLAIN_WORDS = {
+    "missing": "is missing",
+    "extra_forbidden": "is no key of a case",
+    "string_too_short": "is empty",
+    "string_type": "must be a text in quotes",
+}
+"""What pydantic's commonest complaints mean to who writes a case."""
+
+
 def _problem(entry: ErrorDetails) -> str:
     """Say in a few words which key is wrong, and how."""
     place = ".".join(map(str, entry["loc"]))
-    what = entry["msg"].removeprefix("Value error, ")
-    return f"{place}: {what}" if place else what
+    message = entry["msg"].removeprefix("Value error, ")
+    what = _PLAIN_WORDS.get(entry["type"], f"{message[0].lower()}{message[1:]}")
+    return f"`{place}` {what}" if place else message

@@ -79,7 +79,7 @@ class Narrator:
     def _tell_phase(self, phase: Phase) -> None:
         cost = f", {show_money(phase.cost)}" if phase.cost else ""
         note = f"  {one_line(phase.note, 90)}" if phase.note else ""
-        self.say(f"✓ {phase.name} ({phase.seconds:.1f} s{cost}){note}", "green")
+        self.say(f"· {phase.name} ({phase.seconds:.1f} s{cost}){note}", "blue")
 
     def _tell_steps(self, path: Path, attempt: Attempt) -> None:
         try:

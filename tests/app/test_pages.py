@@ -112,6 +112,7 @@ def test_nothing_is_shown_without_the_password(
     answer = client.get(path, headers={name: value.encode("latin-1") for name, value in headers.items()})  # type: ignore[arg-type, misc]
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith('Basic realm="Fixwright"')
+    assert "FIXWRIGHT_CONSOLE_TOKEN" in answer.text and "Overview</h1>" not in answer.text
 
 
 def test_without_a_token_there_is_no_console(tmp_path: Path) -> None:

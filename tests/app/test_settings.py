@@ -194,6 +194,13 @@ def test_an_unknown_name_is_refused_with_the_nearest_known(
     assert "may-be-secret" not in text.splitlines()[0]
 
 
+def test_an_unknown_name_that_is_like_none_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = problem(monkeypatch, "FIXWRIGHT_FOO", "bar")
+    assert (
+        text == "FIXWRIGHT_FOO: there is no such setting; remove it; docs/reference/settings.md has them all"
+    )
+
+
 def test_the_other_process_settings_are_no_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIXWRIGHT_MODEL", "openai/some-model")
     load_web_settings()

@@ -43,15 +43,15 @@ def test_every_case_that_ships_can_be_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('repository = "past/thing"', 'repository = "thing"', "repository: "),
-        ('title = "It is wrong"', "", "title: Field required"),
+        ('repository = "past/thing"', 'repository = "thing"', "`repository` "),
+        ('title = "It is wrong"', "", "`title` is missing"),
         ('files = "repo"', "", "either `files`, or `package` and `version`"),
         ('files = "repo"', 'files = "repo"\npackage = "x"\nversion = "1"', "either `files`, or"),
         ('files = "repo"', 'files = "nowhere"', "files: there is no directory"),
-        ('files = "repo"', 'package = "../x"\nversion = "1"', "package: "),
-        ('files = "repo"', 'files = "repo"\ncolour = "red"', "colour: "),
+        ('files = "repo"', 'package = "../x"\nversion = "1"', "`package` "),
+        ('files = "repo"', 'files = "repo"\ncolour = "red"', "`colour` is no key of a case"),
         ('files = "repo"', 'files = "repo"\npatch = "none.patch"', "none.patch: the patch cannot be read"),
-        ("confidence = 1", "confidence = 7", "restatement.confidence: "),
+        ("confidence = 1", "confidence = 7", "`restatement.confidence` "),
         ("[claim]", "[claim", "case.toml: "),
     ],
 )
