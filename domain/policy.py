@@ -105,8 +105,18 @@ def _asked_for(signal: Event, task: Task, permission: Permission, serving: Servi
         is_ours = category_of(signal.label, serving) is task.category
         return Trigger.CANCELLED if is_ours and task.state is not State.IN_REVIEW else None
     if isinstance(signal, IssueLabelled):
-        return Trigger.RELABELLED if category_of(signal.label, serving) else None
+        return _labelled(category_of(signal.label, serving), task)
     return _commanded(signal, task)
+
+
+def _labelled(category: Category | None, task: Task) -> Trigger | None:
+    """A label of ours on a cancelled task starts anew; its own label on again goes on where a person decides.
+
+    Taking the label off and putting it on again is a wish for another go; its two events come in any order.
+    """
+    if task.state is State.BLOCKED:
+        return Trigger.RESUMED if category is task.category else None
+    return Trigger.RELABELLED if category else None
 
 
 def _closed_pull(signal: PullClosed, task: Task) -> Trigger | None:

@@ -140,7 +140,11 @@ class Batch:
         """Give the issue a task, unless it has one: there is one per issue, for good."""
         known = self._tasks.get(event.issue)
         if known is not None:
-            met = {State.CANCELLED: Admission.SIGNAL, State.DONE: Admission.DONE_TASK}
+            met = {
+                State.CANCELLED: Admission.SIGNAL,
+                State.BLOCKED: Admission.SIGNAL,
+                State.DONE: Admission.DONE_TASK,
+            }
             live = Admission.SIGNAL if self._must_hear(known, event) else Admission.LIVE_TASK
             return Admitted(admission=met.get(known.state, live), task_id=known.id)
         category = self._categories.get(event.label.strip().lower())

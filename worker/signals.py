@@ -7,8 +7,15 @@ from collections.abc import Mapping
 
 import structlog
 
-from domain.errors import ForgeError, ForgeUnavailable, StaleWrite
-from domain.events import CommandGiven, IssueLabelled, Uninteresting
+from domain.errors import ForgeError, ForgeUnavailable, NotFound, StaleWrite
+from domain.events import (
+    CommandGiven,
+    Event,
+    IssueClosed,
+    IssueLabelled,
+    IssueUnlabelled,
+    Uninteresting,
+)
 from domain.model import Permission, Reason, Task
 from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
 from domain.ports import Forge, Landing, Signal, TaskQueue
@@ -62,6 +69,9 @@ class SignalDesk:
         trigger = trigger_of(signal.event, task, permission, self._serving)
         if trigger is None:
             return "nothing to do, or not permitted"
+        outdated = self._why_outdated(signal.event, task)
+        if outdated:
+            return f"outdated: {outdated}"
         if not is_legal(task.state, trigger):
             return f"no-op: a task that is {task.state} cannot be {trigger}"
         asked = signal.event if isinstance(signal.event, IssueLabelled | CommandGiven) else None
@@ -72,6 +82,27 @@ class SignalDesk:
             return self._decide(signal)
         self._moved.append(task.id)
         return str(trigger)
+
+    def _why_outdated(self, event: Event, task: Task) -> str:
+        """Return what shows that an event came late or out of order, or "": what stands now decides."""
+        if not isinstance(event, IssueLabelled | IssueUnlabelled | IssueClosed):
+            return ""
+        try:
+            issue = self._forge_of(task).issue(task.issue)
+        except NotFound:
+            return ""
+        if isinstance(event, IssueClosed):
+            return "the issue is open" if issue.is_open else ""
+        is_on = event.label.lower() in {label.lower() for label in issue.labels}
+        if isinstance(event, IssueLabelled):
+            return "" if is_on else "the label is off"
+        return "the label is on" if is_on else ""
+
+    def _forge_of(self, task: Task) -> Forge:
+        forge = self._forges.get(task.issue.forge)
+        if forge is None:
+            raise ForgeUnavailable(f"the forge {task.issue.forge} is not configured any more")
+        return forge
 
     def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
         """Tell whether a waiting task that somebody asked for who may not is now asked for by one who may.
@@ -95,7 +126,4 @@ class SignalDesk:
     def _permission(self, signal: Signal, task: Task) -> Permission:
         if isinstance(signal.event, Uninteresting):
             return Permission.NONE
-        forge = self._forges.get(task.issue.forge)
-        if forge is None:
-            raise ForgeUnavailable(f"the forge {task.issue.forge} is not configured any more")
-        return forge.permission_of(task.issue.repository_id, signal.event.actor)
+        return self._forge_of(task).permission_of(task.issue.repository_id, signal.event.actor)

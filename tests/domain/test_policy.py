@@ -226,7 +226,7 @@ def test_without_write_permission_only_facts_move_a_task(state: State) -> None:
             dict.fromkeys(set(State) - {State.CANCELLED, State.DONE}, Trigger.CANCELLED),
         ),
         (pull_closed(merged=True, branch="other"), {}),
-        (labelled("bug"), {State.CANCELLED: Trigger.RELABELLED}),
+        (labelled("bug"), {State.CANCELLED: Trigger.RELABELLED, State.BLOCKED: Trigger.RESUMED}),
         (labelled("docs"), {State.CANCELLED: Trigger.RELABELLED}),
         (labelled("other"), {}),
         (

@@ -47,7 +47,7 @@ def test_fix_ends_in_a_verified_draft_pull_request() -> None:
     ):
         assert part in text
     assert re.search(r"console: http://127\.0\.0\.1:\d+/console/tasks/1", text)
-    assert text.index("✓ prepare") < text.index("✓ baseline") < text.index("✓ agent") < text.index("✓ verify")
+    assert text.index("· prepare") < text.index("· baseline") < text.index("· agent") < text.index("· verify")
 
 
 def test_blocked_keeps_the_work_and_goes_on_from_it_when_a_maintainer_says_so() -> None:

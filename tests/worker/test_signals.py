@@ -19,7 +19,8 @@ def blocked(town: Town):  # type: ignore[no-untyped-def]  # an issue
     """Bring a docs task to where it waits for an answer."""
     issue = town.issue("docs")
     town.loop(plays(WRITE, said=UNCLEAR)).turn()
-    assert town.stands == (State.BLOCKED, Reason.NEEDS_INFORMATION)
+    newest = town.queue.tasks()[0]
+    assert (newest.state, newest.reason) == (State.BLOCKED, Reason.NEEDS_INFORMATION)
     return issue
 
 
@@ -207,7 +208,31 @@ def test_a_label_taken_off_and_put_on_again_at_once_is_on(notes: Town) -> None:
     loop.turn()
 
     assert notes.stands == (State.IN_REVIEW, None)
-    assert notes.decisions() == ["cancelled", "relabelled"]
+    assert notes.decisions() == ["outdated: the label is on", "nothing to do, or not permitted"]
+
+
+def test_the_label_off_and_on_again_is_a_wish_for_another_go_in_whatever_order_it_comes(notes: Town) -> None:
+    for swapped in (False, True):
+        issue = blocked(notes)
+        notes.world.edit_issue(issue, notes.maintainer, body="Half up is meant.")
+        notes.world.unlabel(issue, notes.maintainer, "docs")
+        notes.world.label(issue, notes.maintainer, "docs")
+        notes.deliver(swapped=swapped)
+        notes.loop(plays(WRITE)).turn()
+
+        assert notes.queue.tasks()[0].issue == issue
+        assert notes.queue.tasks()[0].state is State.IN_REVIEW
+
+
+def test_a_closing_that_was_taken_back_is_outdated(notes: Town) -> None:
+    issue = notes.issue("docs")
+    notes.world.close_issue(issue, notes.maintainer)
+    notes.world.reopen_issue(issue, notes.maintainer)
+    notes.deliver()
+    notes.loop(plays(WRITE)).turn()
+
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert notes.decisions() == ["outdated: the issue is open"]
 
 
 @pytest.mark.parametrize("again", ["label", "/fixwright run"])

@@ -253,11 +253,12 @@ class Town:
         self.world.comment(issue, by or self.maintainer, text)
         self.deliver()
 
-    def deliver(self) -> None:
+    def deliver(self, *, swapped: bool = False) -> None:
         """Bring what the forge has to tell through the front door's parser into the inbox."""
         dialect = LocalProvider().dialect()
         batch = []
-        for hook in self.world.deliveries():
+        hooks = self.world.deliveries()
+        for hook in reversed(hooks) if swapped else hooks:
             if hook.guid in self._told:
                 continue
             self._told.add(hook.guid)
