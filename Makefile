@@ -7,7 +7,7 @@ SCENARIO ?= fix
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long check setup memory crash bench-door bench-sandbox docs clean
+.PHONY: demo test test-long check setup memory crash load bench-door bench-sandbox docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -36,6 +36,11 @@ memory: setup
 
 bench-door: setup
 	@$(BIN)/python -m evals.bench_door
+
+# The service under load beside FastAPI and huey.  make load DELIVERIES=100000 CONNECTIONS=64
+load: setup
+	@$(BIN)/python -m evals.load --deliveries "$(or $(DELIVERIES),10000)" \
+		--connections "$(or $(CONNECTIONS),32)"
 
 bench-sandbox: setup
 	@$(BIN)/python -m evals.bench_sandbox

@@ -8,6 +8,8 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from app.one_send import GatheringTransport
+
 log = structlog.get_logger(__name__)
 
 REQUEST_SECONDS = 15.0
@@ -33,7 +35,7 @@ class PunctualHttp(HttpToolsProtocol):
 
     def connection_made(self, transport) -> None:  # type: ignore[no-untyped-def] # as the parent has it
         """Start the clock with the connection."""
-        super().connection_made(transport)
+        super().connection_made(GatheringTransport(transport, self.loop))
         self.waiting_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evals.door_load import FIRST_NUMBER
+from evals.processes import (
+    cpu_seconds,
+    ended_at_last,
+    free_port,
+    python,
+    resident_mb,
+    service,
+    wait_until_listening,
+)
 from store.database import Database
 from store.history import History
 
 CONNECTIONS = 32
 LOADERS = 2
 WARM_UP_SECONDS = 0.5
-START_SECONDS = 15.0
 
 LEAST_SHARE = 0.8
 """Of the bare endpoint's rate. The bar."""
@@ -98,18 +103,18 @@ def measure(slices: int, seconds: float) -> dict[str, Figures]:
 
 def _measure_once(server: Server, secret: str, seconds: float, figures: Figures) -> None:
     """Add a slice's figures, after checking that what was answered 202 is really there."""
-    before, cpu_before = _stored(server), _cpu_seconds(server.process.pid)
+    before, cpu_before = _stored(server), cpu_seconds(server.process.pid)
     rate, latencies, refused = _load(server, secret, seconds, FIRST_NUMBER + 1_000_000 * (1 + server.slices))
     server.slices += 1
     stored = _stored(server) - before
     if stored != len(latencies):
         raise SystemExit(f"{server.name}: {len(latencies)} deliveries were answered 202, {stored} are stored")
-    used = _cpu_seconds(server.process.pid) - cpu_before
+    used = cpu_seconds(server.process.pid) - cpu_before
     figures.cpu_microseconds.append(used / len(latencies) * 1e6)
     figures.rates.append(rate)
     figures.latencies += latencies
     figures.refused += refused
-    figures.resident_mb = max(figures.resident_mb, _resident_mb(server.process.pid))
+    figures.resident_mb = max(figures.resident_mb, resident_mb(server.process.pid))
 
 
 def _load(server: Server, secret: str, seconds: float, first: int) -> tuple[float, list[float], int]:
@@ -119,7 +124,7 @@ def _load(server: Server, secret: str, seconds: float, first: int) -> tuple[floa
     for index in range(LOADERS):
         numbers_from = first + index * 500_000
         arguments = [str(server.port), str(share), str(seconds), str(numbers_from)]
-        loaders.append(_python("evals.door_load", *arguments, secret=secret))
+        loaders.append(python("evals.door_load", *arguments, say=secret))
     rate, latencies, refused = 0.0, [], 0
     for loader in loaders:
         answer, _ = loader.communicate(timeout=seconds + 30)
@@ -135,22 +140,18 @@ def _load(server: Server, secret: str, seconds: float, first: int) -> tuple[floa
 @contextmanager
 def _running(name: str, secret: str) -> Iterator[Server]:
     """Start a server in a process of its own on a free port with a fresh database, and end it after."""
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryDirectory(prefix="fixwright-bench-") as directory:
         if name == "door":
             process = _door(port, directory, secret)
         else:
-            process = _python("evals.door_yardsticks", name, str(port), directory, secret=secret)
-        try:
-            _wait_until_up(process, port)
+            process = python("evals.door_yardsticks", name, str(port), directory, say=secret)
+        with ended_at_last(process):
+            wait_until_listening(process, port)
             yield Server(name, port, process, Path(directory))
-        finally:
-            process.terminate()
-            process.wait(10)
 
 
 def _door(port: int, directory: str, secret: str) -> subprocess.Popen[bytes]:
-    """Start the real web process; its log goes where a supervisor's would: through a file."""
     settings = {
         "FIXWRIGHT_DATA_DIR": directory,
         "FIXWRIGHT_PORT": str(port),
@@ -158,37 +159,7 @@ def _door(port: int, directory: str, secret: str) -> subprocess.Popen[bytes]:
         "FIXWRIGHT_REPOSITORIES": "local:bench/sample",
         "FIXWRIGHT_LOG_FORMAT": "json",
     }
-    command = ["env", *(f"{name}={value}" for name, value in settings.items())]
-    with Path(directory, "web.log").open("wb") as log:
-        return subprocess.Popen([*command, sys.executable, "-m", "app.serve"], stdout=log)
-
-
-def _python(module: str, *arguments: str, secret: str) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdin is not None, "asked for above"
-    process.stdin.write(secret.encode("ascii") + b"\n")
-    process.stdin.flush()
-    return process
-
-
-def _wait_until_up(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise SystemExit(f"the server ended with {process.returncode} before it listened")
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise SystemExit("the server did not come up")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    return service("app.serve", settings, Path(directory, "web.log"))
 
 
 def _stored(server: Server) -> int:
@@ -196,17 +167,6 @@ def _stored(server: Server) -> int:
     with Database(server.directory / "fixwright.sqlite3") as database:
         newest = History(database).deliveries(1)
     return newest[0].id if newest else 0
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Return what a process has used of the processors, in user and kernel mode."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _resident_mb(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
 
 def main() -> int:

@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from evals.processes import resident_mb
+
 BARS_MB = {"serve": 90, "work": 80}
 START_SECONDS = 30.0
 SETTLE_SECONDS = 1.5
@@ -22,7 +24,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         data.chmod(0o711)
-        figures = {command: round(_resident_mb(command, data), 1) for command in BARS_MB}
+        figures = {command: round(_idle_mb(command, data), 1) for command in BARS_MB}
     ok = all(figures[command] <= bar for command, bar in BARS_MB.items())
     sys.stdout.write(
         json.dumps({"web_mb": figures["serve"], "worker_mb": figures["work"], "bars_mb": BARS_MB, "ok": ok})
@@ -31,7 +33,7 @@ def main() -> int:
     return 0 if ok else 1
 
 
-def _resident_mb(command: str, data: Path) -> float:
+def _idle_mb(command: str, data: Path) -> float:
     process = subprocess.Popen(
         [str(Path(sys.executable).parent / "fixwright"), command],
         env=_environment(data),
@@ -52,20 +54,13 @@ def _settled_mb(process: subprocess.Popen[bytes]) -> float:
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise SystemExit(f"the process ended: {(process.stderr or sys.stderr).read()!r}")
-        now = _vm_rss_mb(process.pid)
+        now = resident_mb(process.pid)
         if abs(now - last) > 0.2:
             last, since = now, time.monotonic()
         elif now > 20 and time.monotonic() - since > SETTLE_SECONDS:
             return now
         time.sleep(0.05)
     return last
-
-
-def _vm_rss_mb(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def _environment(data: Path) -> dict[str, str]:

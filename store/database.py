@@ -138,6 +138,14 @@ class Database:
             _log.warning("write-ahead log keeps growing", bytes=self.wal_bytes(), limit=WAL_LIMIT)
         return int(row[0]) == 0
 
+    def damage(self) -> list[str]:
+        """Read the whole database and return what is broken in it: pages, indexes, references. Slow."""
+        with self.read() as connection:
+            checked = [str(row[0]) for row in connection.execute("PRAGMA integrity_check").fetchall()]
+            dangling = connection.execute("PRAGMA foreign_key_check").fetchall()
+        found = [line for line in checked if line != "ok"]
+        return found + [f"{row[0]} row {row[1]} refers to nothing in {row[2]}" for row in dangling]
+
     def wal_bytes(self) -> int:
         """Return the size of the write-ahead log in bytes."""
         if not isinstance(self.path, Path):

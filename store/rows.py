@@ -62,7 +62,11 @@ def dollars(count: int) -> Money:
 
 def storable(text: str) -> str:
     """Return text that can be written as UTF-8; half surrogate pairs, legal in JSON, become "?"."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def task_from(row: sqlite3.Row) -> Task:

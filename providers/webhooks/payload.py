@@ -180,9 +180,11 @@ def _text(value: object) -> str:
     """
     if not isinstance(value, str):
         return ""
-    if value.isascii():
-        return value
-    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return value
 
 
 def _action(payload: Json) -> str:

@@ -218,3 +218,16 @@ def test_closing_twice_is_harmless(tmp_path: Path) -> None:
     database = Database(tmp_path / "fixwright.db")
     database.close()
     database.close()
+
+
+def test_a_reference_to_nothing_is_found_as_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite3"
+    with Database(path) as database:
+        database.migrate()
+        assert database.damage() == []
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO task_events VALUES (1, 77, '', 'admitted', NULL, 'queued', 0, NULL, '')"
+        )
+    with Database(path) as database:
+        assert database.damage() == ["task_events row 1 refers to nothing in tasks"]
