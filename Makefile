@@ -7,7 +7,7 @@ SCENARIO ?= fix
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long check setup memory crash load bench-door bench-sandbox docs clean
+.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -61,6 +61,11 @@ $(TOOLS)/.ready: $(VENV)/.ready .ci/tools
 clean:
 	rm -rf $(VENV) $(TOOLS) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# Kills a process at random instants of the main job and checks what is left.  make crash RUNS=20
+# Kills the worker at named steps and at random instants of whole runs, and checks what is left. With RUNS, at
+# every named step and at so many instants.  make crash RUNS=200
 crash: setup
+	@$(BIN)/python -m evals.crash $(if $(RUNS),--every --runs "$(RUNS)")
+
+# Kills a process of the whole running service at random instants of the main job.  make kills RUNS=20
+kills: setup
 	@$(BIN)/python -m app.demo.kills --runs "$(or $(RUNS),4)"

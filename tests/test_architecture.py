@@ -33,7 +33,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store/", "providers/local"),
     "aiosqlite": (),
     "subprocess": ("harness/git", "harness/sandbox", "harness/agent/child_process.py", "app/demo", "evals/"),
-    "multiprocessing": ("providers/conformance/",),
+    "multiprocessing": ("providers/conformance/", "evals/"),
     "pty": (),
     "github": ("providers/github",),
     "gitlab": ("providers/gitlab",),

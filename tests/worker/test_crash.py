@@ -14,9 +14,9 @@ from domain.model import IssueRef, Money, Outcome, PublicationKind
 from domain.policy import MAX_RECOVERIES
 from domain.ports import Agent
 from domain.states import State
+from evals.crash.fuse import Fuse, Fused, FusedGit, Killed
 from providers.local.forge import LocalForge
 from tests.worker.conftest import BuildTown
-from tests.worker.fuse import Fuse, Fused, FusedGit, Killed
 from tests.worker.town import NOTES, UNCLEAR, WRITE, Town, caps, plays
 from worker.loop import Loop
 
