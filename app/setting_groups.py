@@ -233,6 +233,23 @@ class WorkerSettings(CommonSettings):
     poll_seconds: Count = Field(
         default=5, ge=1, le=300, description="Seconds between two looks at the queue.", examples=["5"]
     )
+    sweep_minutes: Count = Field(
+        default=15,
+        ge=0,
+        le=1440,
+        description="Minutes between two sweeps for what no delivery told of. 0: no sweeps.",
+        examples=["15"],
+    )
+    sweep_tasks: Count = Field(
+        default=5, ge=1, le=1000, description="Tasks that one sweep may begin on a forge.", examples=["5"]
+    )
+    sweep_days: Count = Field(
+        default=7,
+        ge=1,
+        le=365,
+        description="Days back to which a sweep takes a label for a request that was missed.",
+        examples=["7"],
+    )
 
     @model_validator(mode="after")
     def _price_is_whole(self) -> Self:

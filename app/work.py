@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from datetime import timedelta
-from functools import partial
 
 import structlog
 
+from app.chores import housekeeping
 from app.clock import SystemClock
 from app.forges import open_forges
 from app.log import configure_logging
@@ -17,7 +16,7 @@ from app.settings import WorkerSettings, load_worker_settings, network_variables
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError
-from domain.ports import Clock, SandboxPolicy
+from domain.ports import SandboxPolicy
 from domain.text import Redactor
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
@@ -29,7 +28,6 @@ from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
-from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
@@ -37,9 +35,6 @@ from worker.signals import SignalDesk
 from worker.task_work import Shop
 
 log = structlog.get_logger(__name__)
-
-BODIES_KEPT = timedelta(days=30)
-"""How long the bodies of deliveries are kept; what was decided about them stays."""
 
 GUEST_TOOLBOX = "/opt/fixwright/bin"
 """Where the agent finds edit, view and search in the sandbox."""
@@ -76,7 +71,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
     return Loop(
         shop,
         BellListener(settings.bell_path),
-        housekeeping=partial(_keep_house, database, SqliteInbox(database, settings.labels), clock),
+        housekeeping=housekeeping(settings, shop, serving, database).keep,
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
     )
@@ -105,13 +100,6 @@ def main() -> None:
 
     with stopping_on_signals(stop):
         loop.run()
-
-
-def _keep_house(database: Database, inbox: SqliteInbox, clock: Clock) -> None:
-    """Use an idle moment: forget old deliveries' bodies, cut the write-ahead log."""
-    forgotten = inbox.forget_bodies(clock.now() - BODIES_KEPT)
-    emptied = database.checkpoint()
-    log.info("kept house", bodies_forgotten=forgotten, log_emptied=emptied)
 
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:

@@ -125,7 +125,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """An issue as its forge describes it now. `body` is "" where the forge has null."""
+    """An issue as its forge describes it now. `body` is "" and `changed_at` None where the forge has none."""
 
     number: int
     title: str
@@ -137,6 +137,7 @@ class Issue:
     locked: bool = False
     is_pull: bool = False
     assignees: tuple[Actor, ...] = ()
+    changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from domain.errors import IllegalTransition, StaleWrite
 from domain.events import CommandGiven, IssueLabelled
-from domain.model import Attempt, Category, Outcome, Task
+from domain.model import Attempt, Category, IssueRef, Outcome, Task
 from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
 from store.attempts import AttemptRecords
@@ -202,6 +202,36 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
                 "SELECT * FROM tasks ORDER BY id DESC LIMIT ?", (-1 if limit is None else limit,)
             ).fetchall()
         return [task_from(row) for row in rows]
+
+    def task_of_issue(self, issue: IssueRef) -> Task | None:
+        """Return the task of an issue, or None."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM tasks WHERE forge = ? AND repository_id = ? AND issue_number = ?",
+                (issue.forge, issue.repository_id, issue.number),
+            ).fetchone()
+        return task_from(row) if row else None
+
+    def live_tasks(self, after_id: int, limit: int) -> list[Task]:
+        """Return at most `limit` tasks that are neither CANCELLED nor DONE, by id, from after `after_id`."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT * FROM tasks WHERE id > ? AND state NOT IN ('cancelled', 'done') ORDER BY id LIMIT ?",
+                (after_id, limit),
+            ).fetchall()
+        return [task_from(row) for row in rows]
+
+    def asked_at(self, task_id: int) -> datetime:
+        """Return when a person last asked for the task: admitted, relabelled or resumed. Raises KeyError."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT max(at) AS at FROM task_events"
+                " WHERE task_id = ? AND trigger IN ('admitted', 'relabelled', 'resumed')",
+                (task_id,),
+            ).fetchone()
+        if row["at"] is None:
+            raise KeyError(f"there is no task {task_id}")
+        return moment_of(row["at"])
 
     def orphans(self, worker: str) -> list[Task]:
         """Return RUNNING tasks whose lease is over, or that an earlier life of `worker` held."""

@@ -127,4 +127,10 @@ def with_branch(seen: str, branch: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+MISSED = (
+    "**This label was put on while I was not listening,** and the issue has changed since, so I cannot tell "
+    "whether a maintainer has read it as it stands now.\n\n"
+    "**Next:** a maintainer takes the label off and puts it on again."
+)
+
 RECOVERED = "**The service stopped in the middle of the work.** It goes on from the last step by itself."

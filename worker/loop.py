@@ -25,10 +25,6 @@ TOLD_AGAIN = timedelta(days=1)
 """How far back a worker that starts makes sure that people were told where their tasks stand."""
 
 
-HOUSEKEEPING_SECONDS = 60.0
-"""Between two looks at what idle moments are for."""
-
-
 class Listener(Protocol):
     """What the loop waits on between tasks."""
 
@@ -46,10 +42,10 @@ class Loop:
         *,
         identity: str,
         poll_seconds: float,
-        housekeeping: Callable[[], None] | None = None,
+        housekeeping: Callable[[], float] | None = None,
     ) -> None:
+        """`housekeeping` does a short bit of what is due, and says in how many seconds there is more."""
         self._housekeeping = housekeeping
-        self._house_kept_at = shop.clock.monotonic()
         self.shop = shop
         self.listener = listener
         self.identity = identity
@@ -76,8 +72,8 @@ class Loop:
             except StoreUnavailable as error:
                 log.warning("worker waits for the store", error=str(error))
                 worked, patience = False, self.poll_seconds
-            if not worked:
-                self._keep_house()
+            patience = min(patience, self._keep_house())
+            if not worked and not self._stopping.is_set():
                 self.listener.wait(patience)
         log.info("worker is down", identity=self.identity)
 
@@ -153,16 +149,11 @@ class Loop:
         ending = (attempt, Outcome.ORPHANED) if attempt else None
         queue.move(current, Trigger.BLOCKED, Landing(reason=Reason.INTERNAL_ERROR, ending=ending))
 
-    def _keep_house(self) -> None:
-        """Do what idle moments are for, now and then; a trouble with it must not end the loop."""
-        now = self.shop.clock.monotonic()
-        if self._housekeeping is None or now - self._house_kept_at < HOUSEKEEPING_SECONDS:
-            return
-        self._house_kept_at = now
-        try:
-            self._housekeeping()
-        except StoreUnavailable as error:
-            log.warning("house not kept", error=str(error))
+    def _keep_house(self) -> float:
+        """Do a bit of housekeeping; return how long the loop may wait until there is more of it."""
+        if self._housekeeping is None or self._stopping.is_set():
+            return self.poll_seconds
+        return self._housekeeping()
 
     def _patience(self) -> float:
         due = self.shop.queue.next_due()

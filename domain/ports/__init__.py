@@ -5,7 +5,7 @@ A method's comment names the errors it may raise; any other error is a fault of 
 
 from domain.ports.agent import Agent, AgentReport, Brief, Localizer, Meter, Observer, PriceList
 from domain.ports.clock import Clock
-from domain.ports.forge import Capability, Forge, Provider, WebhookDialect
+from domain.ports.forge import Capability, Forge, LabelChange, Provider, WebhookDialect
 from domain.ports.sandbox import Sandbox, SandboxPolicy, SandboxSession
 from domain.ports.store import (
     Admission,
@@ -32,6 +32,7 @@ __all__ = [
     "Forge",
     "Inbox",
     "Intent",
+    "LabelChange",
     "Landing",
     "Ledger",
     "Localizer",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -28,6 +30,16 @@ class Capability(StrEnum):
     CHECKS = "checks"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelChange:
+    """A label put on an issue (`added`) or taken off it, by whom, and when."""
+
+    label: str
+    added: bool
+    actor: Actor
+    at: datetime
+
+
 class Forge(Protocol):
     """A code forge, without git: pushing is the harness' business on every forge.
 
@@ -41,6 +53,21 @@ class Forge(Protocol):
 
     def repository(self, repository_id: str) -> Repository:
         """Return the repository by its permanent id. Raises NotFound."""
+
+    def repository_named(self, full_name: str) -> Repository:
+        """Return the repository that is called so now, in whatever case. Raises NotFound."""
+
+    def labelled_issues(
+        self, repository_id: str, labels: Sequence[str], *, changed_since: datetime
+    ) -> Iterator[Issue]:
+        """Yield open issues (no pull requests) that carry one of the labels, each once, oldest first.
+
+        Only those that changed at that moment or later. Lazily: who has enough pays for no further page.
+        Raises NotFound.
+        """
+
+    def label_changes(self, issue: IssueRef) -> tuple[LabelChange, ...]:
+        """Return every label put on and taken off, oldest first, all pages. Raises NotFound."""
 
     def issue(self, issue: IssueRef) -> Issue:
         """Return the issue as it stands now. Raises NotFound."""

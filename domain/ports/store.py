@@ -13,6 +13,7 @@ from domain.claim import Claim, Restatement
 from domain.events import CommandGiven, Event, IssueLabelled
 from domain.model import (
     Attempt,
+    IssueRef,
     Money,
     Outcome,
     Phase,
@@ -52,6 +53,8 @@ class Admission(StrEnum):
     OWN_EVENT = "own_event"
     OTHER_LABEL = "other_label"
     UNINTERESTING = "uninteresting"
+    NOT_TRUSTED = "not_trusted"
+    """Found by a sweep: who put the label on may not ask, or others may have rewritten the issue since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,15 @@ class TaskQueue(Protocol):
 
     def tasks(self) -> list[Task]:
         """Return all tasks, newest first."""
+
+    def task_of_issue(self, issue: IssueRef) -> Task | None:
+        """Return the task of an issue, or None."""
+
+    def live_tasks(self, after_id: int, limit: int) -> list[Task]:
+        """Return at most `limit` tasks that are neither CANCELLED nor DONE, by id, from after `after_id`."""
+
+    def asked_at(self, task_id: int) -> datetime:
+        """Return when a person last asked for the task: admitted, relabelled or resumed. Raises KeyError."""
 
     def orphans(self, worker: str) -> list[Task]:
         """Return RUNNING tasks whose lease is over, or that an earlier life of `worker` held."""

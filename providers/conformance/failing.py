@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,11 @@ ROUNDS = 8
 
 CALLS: dict[str, Callable[[Forge, IssueRef], object]] = {
     "repository": lambda forge, issue: forge.repository(issue.repository_id),
+    "repository_named": lambda forge, issue: forge.repository_named(_name_of(forge, issue)),
+    "labelled_issues": lambda forge, issue: list(
+        forge.labelled_issues(issue.repository_id, ["bug"], changed_since=datetime.min.replace(tzinfo=UTC))
+    ),
+    "label_changes": lambda forge, issue: forge.label_changes(issue),
     "issue": lambda forge, issue: forge.issue(issue),
     "comments": lambda forge, issue: forge.comments(issue),
     "permission_of": lambda forge, issue: forge.permission_of(issue.repository_id, forge.identity),
@@ -92,6 +98,10 @@ def race(factory: Callable[[], Forge], issue: IssueRef, start: Barrier) -> None:
         forge.ensure_comment(issue, f"topic-{number}", "the same words")
         forge.add_comment(issue, f"key-{number}", "the same words")
         forge.ensure_pull(issue.repository_id, proposal())
+
+
+def _name_of(forge: Forge, issue: IssueRef) -> str:
+    return forge.repository(issue.repository_id).full_name
 
 
 def _is_pull(forge: Forge, issue: IssueRef, number: int) -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +14,7 @@ from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge
 from providers.conformance.stage import ForgeStage, StagedChecks
 
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 BRANCHES = ["main", "trunk", "release/2.x", "ünï", "feat(core)-x", "release/#12", "a+b,c@d"]
 
 # Forges with fewer levels may report the next lower one that they have.
@@ -58,6 +60,78 @@ class ReadingChecks(StagedChecks):
         forge = stage.forge()
         assert forge.repository(private).private and not forge.repository(private).archived
         assert forge.repository(archived).archived and not forge.repository(archived).private
+
+    def test_a_repository_is_found_by_its_name(self, stage: ForgeStage, forge: Forge) -> None:
+        found = forge.repository(stage.repository())
+        assert forge.repository_named(found.full_name) == found
+        assert forge.repository_named(found.full_name.upper()) == found
+        for wrong in (found.full_name + "-not", "nobody/nothing", "x", ""):
+            with pytest.raises(NotFound):
+                forge.repository_named(wrong)
+
+    def test_labelled_issues_are_the_open_ones_oldest_first(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        both = stage.open_issue(repository_id, person, "Both", "", ("bug", "docs"))
+        stage.open_issue(repository_id, person, "Other", "", ("question",))
+        closed = stage.open_issue(repository_id, person, "Closed", "", ("bug",))
+        stage.close_issue(closed, person)
+        later = stage.open_issue(repository_id, person, "Later", None)
+        stage.label(later, person, "docs")
+        stage.open_issue(stage.repository(), person, "Elsewhere", "", ("bug",))
+
+        def numbers(*labels: str, since: datetime = LONG_AGO) -> list[int]:
+            found = forge.labelled_issues(repository_id, labels, changed_since=since)
+            return [issue.number for issue in found]
+
+        assert numbers("bug", "docs") == [both.number, later.number]
+        assert numbers("bug") == numbers("BUG") == [both.number]
+        assert numbers("nothing") == numbers() == []
+        assert numbers("bug", "docs", since=datetime.now(UTC) + timedelta(days=2)) == []
+        stage.unlabel(later, person, "docs")
+        assert numbers("docs") == [both.number]
+        changed = forge.issue(both).changed_at
+        assert changed is None or changed.tzinfo is not None
+
+    def test_all_of_120_labelled_issues_are_found(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        opened = [
+            stage.open_issue(repository_id, person, f"Issue {number}", "", ("bug",)).number
+            for number in range(120)
+        ]
+        found = forge.labelled_issues(repository_id, ["bug"], changed_since=LONG_AGO)
+        assert [issue.number for issue in found] == opened
+
+    def test_labelled_issues_of_an_unknown_repository_are_not_found(self, forge: Forge) -> None:
+        with pytest.raises(NotFound):
+            list(forge.labelled_issues("999999999", ["bug"], changed_since=LONG_AGO))
+
+    def test_a_label_tells_who_put_it_on_and_who_took_it_off(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        other = stage.person("otto")
+        ref = stage.open_issue(repository_id, person, "Labels", "", ("bug",))
+        assert [(c.label, c.added, c.actor) for c in forge.label_changes(ref)] == [("bug", True, person)]
+        stage.unlabel(ref, other, "bug")
+        stage.label(ref, other, "bug")
+        stage.open_issue(repository_id, other, "Another", "", ("bug",))
+        found = forge.label_changes(ref)
+        assert [(change.label, change.added, change.actor.id) for change in found] == [
+            ("bug", True, person.id),
+            ("bug", False, other.id),
+            ("bug", True, other.id),
+        ]
+        times = [change.at for change in found]
+        assert times == sorted(times) and all(time.tzinfo is not None for time in times)
+
+    def test_who_is_gone_is_not_named_as_the_one_who_labelled(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        ref = stage.open_issue(repository_id, person, "Labels", "", ("bug",))
+        stage.delete_person(person)
+        (change,) = forge.label_changes(ref)
+        assert change.actor.id not in {person.id, forge.identity.id} and not change.actor.is_bot
 
     def test_an_empty_repository_is_a_repository(self, stage: ForgeStage) -> None:
         repository_id = stage.repository(empty=True)
@@ -116,6 +190,8 @@ class ReadingChecks(StagedChecks):
                 forge.issue(wrong)
             with pytest.raises(NotFound):
                 forge.comments(wrong)
+            with pytest.raises(NotFound):
+                forge.label_changes(wrong)
 
     def test_a_pull_request_is_also_an_issue(
         self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge

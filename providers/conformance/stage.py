@@ -62,6 +62,14 @@ class ForgeStage(ABC):
         """Open an issue."""
 
     @abstractmethod
+    def label(self, issue: IssueRef, by: Actor, name: str) -> None:
+        """Put a label on."""
+
+    @abstractmethod
+    def unlabel(self, issue: IssueRef, by: Actor, name: str) -> None:
+        """Take a label off."""
+
+    @abstractmethod
     def close_issue(self, issue: IssueRef, by: Actor) -> None:
         """Close an issue."""
 

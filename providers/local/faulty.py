@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Lock
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, Forge
+from domain.ports import Capability, Forge, LabelChange
 
 Answer = TypeVar("Answer")
 
@@ -60,6 +61,23 @@ class FaultyForge:
     def repository(self, repository_id: str) -> Repository:
         """See `domain.ports.Forge`."""
         return self._call("repository", lambda: self._forge.repository(repository_id))
+
+    def repository_named(self, full_name: str) -> Repository:
+        """See `domain.ports.Forge`."""
+        return self._call("repository_named", lambda: self._forge.repository_named(full_name))
+
+    def labelled_issues(
+        self, repository_id: str, labels: Sequence[str], *, changed_since: datetime
+    ) -> Iterator[Issue]:
+        """See `domain.ports.Forge`. A fault comes before the first issue."""
+        yield from self._call(
+            "labelled_issues",
+            lambda: self._forge.labelled_issues(repository_id, labels, changed_since=changed_since),
+        )
+
+    def label_changes(self, issue: IssueRef) -> tuple[LabelChange, ...]:
+        """See `domain.ports.Forge`."""
+        return self._call("label_changes", lambda: self._forge.label_changes(issue))
 
     def issue(self, issue: IssueRef) -> Issue:
         """See `domain.ports.Forge`."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from domain.errors import ForgeError, NotFound, PermissionRefused
@@ -17,7 +19,7 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability
+from domain.ports import Capability, LabelChange
 from providers.local import issues, limits, pulls, rows
 from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
 from providers.local.outbox import WebhookTarget
@@ -41,6 +43,31 @@ class LocalForge:
         """Return the repository by its permanent id. Raises NotFound."""
         with self._ground.read() as tx:
             return rows.repository(self._visible(tx, repository_id))
+
+    def repository_named(self, full_name: str) -> Repository:
+        """Return the repository that is called so now, in whatever case. Raises NotFound."""
+        with self._ground.read() as tx:
+            row = tx.one("SELECT id FROM repositories WHERE full_name = ?", full_name)
+            if row is None:
+                raise NotFound(f"there is no repository {full_name!r}")
+            return rows.repository(self._visible(tx, str(row["id"])))
+
+    def labelled_issues(
+        self, repository_id: str, labels: Sequence[str], *, changed_since: datetime
+    ) -> Iterator[Issue]:
+        """Yield open issues that carry one of the labels and changed since, oldest first. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            numbers = rows.labelled_numbers(tx, repository_id, labels, changed_since)
+        for number in numbers:
+            yield self.issue(IssueRef(forge=self.name, repository_id=repository_id, number=number))
+
+    def label_changes(self, issue: IssueRef) -> tuple[LabelChange, ...]:
+        """Return every label put on and taken off, oldest first. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, issue.repository_id)
+            rows.issue_row(tx, issue)
+            return rows.label_changes(tx, issue)
 
     def issue(self, issue: IssueRef) -> Issue:
         """Return the issue, or the pull request as an issue, as it stands now. Raises NotFound."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
 from domain.errors import NotFound
 from domain.model import Actor, Comment, Issue, IssueRef, Permission, Pull, Repository
+from domain.ports import LabelChange
 from providers.local.ground import FORGE_NAME, GHOST, Transaction
 
 _PULL_COLUMNS = (
@@ -86,6 +89,7 @@ def issue(tx: Transaction, row: sqlite3.Row) -> Issue:
         locked=bool(row["locked"]),
         is_pull=is_pull(tx, row["id"]),
         assignees=tuple(actor(tx, assignee["user_id"]) for assignee in assignees),
+        changed_at=datetime.fromisoformat(row["updated_at"]),
     )
 
 
@@ -98,6 +102,43 @@ def labels(tx: Transaction, issue_id: int) -> tuple[str, ...]:
     """Return the labels of an issue in the order in which they were put on."""
     found = tx.all("SELECT name FROM issue_labels WHERE issue_id = ? ORDER BY position", issue_id)
     return tuple(row["name"] for row in found)
+
+
+def labelled_numbers(tx: Transaction, repository_id: str, names: Sequence[str], since: datetime) -> list[int]:
+    """Return the numbers of open issues with one of these labels that changed since, oldest first."""
+    found = tx.all(
+        "SELECT DISTINCT number FROM issues JOIN issue_labels ON issue_id = issues.id"
+        " WHERE repository_id = ? AND state = 'open' AND issues.id NOT IN (SELECT issue_id FROM pulls)"
+        " AND lower(name) IN (SELECT lower(value) FROM json_each(?))"
+        " AND julianday(updated_at) >= julianday(?)"
+        " ORDER BY number",
+        number_of(repository_id),
+        json.dumps(list(names)),
+        since.isoformat(),
+    )
+    return [row["number"] for row in found]
+
+
+def label_changes(tx: Transaction, ref: IssueRef) -> tuple[LabelChange, ...]:
+    """Return who put which label on an issue or took it off, oldest first, from what was announced of it."""
+    found = tx.all(
+        "SELECT action, created_at, body ->> '$.label.name' AS label, body ->> '$.sender.id' AS sender FROM ("
+        " SELECT *, CAST(payload AS TEXT) AS body FROM hook_deliveries"
+        " WHERE action IN ('labeled', 'unlabeled'))"
+        " WHERE body ->> '$.repository.id' = ?"
+        " AND coalesce(body ->> '$.issue.number', body ->> '$.pull_request.number') = ? ORDER BY position",
+        number_of(ref.repository_id),
+        ref.number,
+    )
+    return tuple(
+        LabelChange(
+            label=row["label"],
+            added=row["action"] == "labeled",
+            actor=actor(tx, row["sender"]),
+            at=datetime.fromisoformat(row["created_at"]),
+        )
+        for row in found
+    )
 
 
 def issue_url(tx: Transaction, row: sqlite3.Row) -> str:

@@ -72,6 +72,14 @@ class LocalStage(ForgeStage):
         """See `ForgeStage`."""
         return self.world.open_issue(repository_id, author, title=title, body=body, labels=labels)
 
+    def label(self, issue: IssueRef, by: Actor, name: str) -> None:
+        """See `ForgeStage`."""
+        self.world.label(issue, by, name)
+
+    def unlabel(self, issue: IssueRef, by: Actor, name: str) -> None:
+        """See `ForgeStage`."""
+        self.world.unlabel(issue, by, name)
+
     def close_issue(self, issue: IssueRef, by: Actor) -> None:
         """See `ForgeStage`."""
         self.world.close_issue(issue, by)

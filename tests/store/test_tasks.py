@@ -15,7 +15,7 @@ from store.database import Database
 from store.history import History
 from store.inbox import SqliteInbox
 from store.tasks import SqliteTaskQueue
-from tests.store.makers import LEASE, NOON, WORKER, SetClock, admit_task, running_task
+from tests.store.makers import LEASE, NOON, WORKER, SetClock, admit_task, issue, running_task
 
 
 def test_claim_takes_the_oldest_under_a_new_generation(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
@@ -274,3 +274,37 @@ def _force(database: Database, state: State) -> None:
     lease = "2026-03-01T12:00:30.000000+00:00" if state is State.RUNNING else None
     with database.write() as connection:
         connection.execute("UPDATE tasks SET state = ?, lease_until = ?", (state, lease))
+
+
+def test_a_task_is_found_by_its_issue(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
+    made = admit_task(inbox, queue, number=12)
+
+    assert queue.task_of_issue(issue(12)) == made
+    assert queue.task_of_issue(issue(13)) is None
+    assert queue.task_of_issue(issue(12, repository_id="502")) is None
+
+
+def test_live_tasks_come_by_id_and_in_pages(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
+    made = [admit_task(inbox, queue, number=number) for number in (1, 2, 3, 4)]
+    queue.move(made[1], Trigger.CANCELLED)
+    queue.move(made[2], Trigger.MERGED)
+
+    assert [task.id for task in queue.live_tasks(0, 10)] == [made[0].id, made[3].id]
+    assert [task.id for task in queue.live_tasks(0, 1)] == [made[0].id]
+    assert [task.id for task in queue.live_tasks(made[0].id, 10)] == [made[3].id]
+
+
+def test_a_task_knows_when_a_person_last_asked_for_it(
+    inbox: SqliteInbox, queue: SqliteTaskQueue, clock: SetClock
+) -> None:
+    task = admit_task(inbox, queue)
+    first = queue.asked_at(task.id)
+    clock.forward(hours=1)
+    assert queue.claim(WORKER, LEASE) is not None
+    assert queue.asked_at(task.id) == first
+    task = queue.move(queue.task(task.id), Trigger.BLOCKED)
+    clock.forward(hours=1)
+    queue.move(task, Trigger.RESUMED)
+    assert queue.asked_at(task.id) == clock.now() > first
+    with pytest.raises(KeyError):
+        queue.asked_at(99)

@@ -1,0 +1,79 @@
+"""What may have been missed while nobody listened, judged from how an issue stands now: pure decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from domain.model import Issue, Permission, Task
+from domain.policy import Serving, category_of, may_trigger
+from domain.ports import LabelChange
+from domain.states import State
+
+SAME_MOMENT = timedelta(seconds=2)
+"""By how much a forge's time of an issue's last change may differ from that of the label that was it."""
+
+
+def missed_labels(
+    issue: Issue,
+    changes: Iterable[LabelChange],
+    serving: Serving,
+    *,
+    since: datetime,
+    ended_at: datetime | None,
+) -> tuple[LabelChange, ...]:
+    """Return who put the labels on that stand now and ask for work, oldest first.
+
+    Not those from before `since`: they were no wish addressed to us. Nor, where the issue's task was ended on
+    purpose at `ended_at`, those from before that: only a label that was put on again asks anew.
+    """
+    standing: dict[str, LabelChange] = {}
+    for change in changes:
+        name = change.label.strip().lower()
+        standing.pop(name, None)
+        if change.added:
+            standing[name] = change
+    there = {label.strip().lower() for label in issue.labels}
+    return tuple(
+        change
+        for name, change in standing.items()
+        if name in there
+        and category_of(name, serving)
+        and change.at >= since
+        and (ended_at is None or change.at > ended_at)
+    )
+
+
+def is_text_vouched_for(issue: Issue, placed: LabelChange, author_may: Permission) -> bool:
+    """Tell whether an issue reads as it did when it was labelled, or is by somebody who may ask for work.
+
+    A delivery brings the text as it was; a sweep sees only the text as it is, which its author could have
+    rewritten after a maintainer approved it. A forge that does not say when an issue changed is not trusted.
+    """
+    if may_trigger(author_may, issue.author):
+        return True
+    return issue.changed_at is not None and issue.changed_at <= placed.at + SAME_MOMENT
+
+
+def missed_removal(
+    task: Task, issue: Issue, changes: Iterable[LabelChange], serving: Serving, *, asked_at: datetime
+) -> LabelChange | None:
+    """Return who took the task's label off after a person last asked for the task, or None.
+
+    None as well where `has_lost_label` is false.
+    """
+    if not has_lost_label(task, issue, serving):
+        return None
+    removals = [
+        change
+        for change in changes
+        if not change.added and category_of(change.label, serving) is task.category and change.at > asked_at
+    ]
+    return removals[-1] if removals else None
+
+
+def has_lost_label(task: Task, issue: Issue, serving: Serving) -> bool:
+    """Tell whether no label of the task's category is on, and that matters: once in review it does not."""
+    if task.state is State.IN_REVIEW:
+        return False
+    return all(category_of(label, serving) is not task.category for label in issue.labels)

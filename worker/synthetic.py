@@ -1,0 +1,64 @@
+"""Deliveries that we write ourselves: facts found on a forge, brought through the same door as webhooks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+
+from domain.events import IssueClosed, IssueLabelled, IssueUnlabelled, PullClosed
+from domain.model import Actor, Issue, IssueRef, Pull, Repository
+from domain.ports import Delivery, LabelChange
+
+Found = IssueClosed | IssueLabelled | IssueUnlabelled | PullClosed
+
+
+def labelled(repository: Repository, issue: Issue, placed: LabelChange, now: datetime) -> Delivery:
+    """Return the delivery that should have come when a label was put on. Title and body are today's."""
+    event = IssueLabelled(
+        issue=IssueRef(forge=repository.forge, repository_id=repository.id, number=issue.number),
+        repository_name=repository.full_name,
+        actor=placed.actor,
+        label=placed.label,
+        title=issue.title,
+        body=issue.body,
+    )
+    return _delivery(event, f"labelled {placed.label}", placed.at, now)
+
+
+def unlabelled(issue: IssueRef, removed: LabelChange, now: datetime) -> Delivery:
+    """Return the delivery that should have come when a label was taken off."""
+    event = IssueUnlabelled(issue=issue, actor=removed.actor, label=removed.label)
+    return _delivery(event, f"unlabelled {removed.label}", removed.at, now)
+
+
+def issue_closed(issue: IssueRef, witness: Actor, asked_at: datetime, now: datetime) -> Delivery:
+    """Return the delivery of an issue's end; `witness` saw it, who did it is not asked.
+
+    It counts once for each time that a person asked for the task.
+    """
+    return _delivery(IssueClosed(issue=issue, actor=witness), "closed", asked_at, now)
+
+
+def pull_closed(issue: IssueRef, pull: Pull, witness: Actor, asked_at: datetime, now: datetime) -> Delivery:
+    """Return the delivery of a pull request's end, otherwise like an issue's; `issue` is the task's."""
+    its_own = IssueRef(forge=issue.forge, repository_id=issue.repository_id, number=pull.number)
+    event = PullClosed(issue=its_own, actor=witness, head_branch=pull.head_branch, merged=pull.merged)
+    return _delivery(event, "pull request merged" if pull.merged else "pull request closed", asked_at, now)
+
+
+def _delivery(event: Found, what: str, at: datetime, now: datetime) -> Delivery:
+    """Name a fact by what it is, so that finding it again is a duplicate."""
+    where = f"{event.issue.repository_id}#{event.issue.number}"
+    name = f"sweep {where} {what} {at.isoformat()}"
+    facts = {"found_by": "sweep", "fact": name, "actor": event.actor.login, "actor_id": event.actor.id}
+    if isinstance(event, IssueLabelled):
+        facts |= {"title": event.title, "body": event.body}
+    return Delivery(
+        provider=event.issue.forge,
+        delivery_id=name,
+        body_sha256=hashlib.sha256(name.encode("utf-8", "replace")).hexdigest(),
+        body=json.dumps(facts).encode("ascii"),
+        received_at=now,
+        event=event,
+    )
