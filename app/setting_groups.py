@@ -65,6 +65,12 @@ class CommonSettings(BaseSettings):
         description="Dollars that a repository may cost per UTC day. 0: nothing may be spent.",
         examples=["5.00"],
     )
+    max_daily_cost_total_usd: Dollars = Field(
+        default=Decimal("20.00"),
+        description="Dollars that the whole service, all repositories together, may cost per UTC day. "
+        "0: nothing may be spent.",
+        examples=["20.00"],
+    )
     log_format: Literal["auto", "console", "json"] = Field(
         default="auto",
         description="How log lines look: console, json, or auto (console on a terminal, else json).",
@@ -168,14 +174,20 @@ class WorkerSettings(CommonSettings):
     )
     max_cost_per_task_usd: Dollars = Field(
         default=Decimal("1.00"),
-        description="Dollars that one attempt at a task may cost. 0: nothing may be spent.",
+        description="Dollars that one attempt at a task may cost; all attempts at it together cost at most "
+        "FIXWRIGHT_MAX_ATTEMPTS times as much, whoever asks for more. 0: nothing may be spent.",
         examples=["1.00"],
     )
     max_minutes: Count = Field(
         default=30, ge=1, le=1440, description="Minutes that an attempt may take.", examples=["30"]
     )
     max_attempts: Count = Field(
-        default=2, ge=1, le=10, description="Attempts at a task before a person is asked.", examples=["2"]
+        default=2,
+        ge=1,
+        le=10,
+        description="Attempts at a task before a person is asked; also how often "
+        "FIXWRIGHT_MAX_COST_PER_TASK_USD a task may cost in all.",
+        examples=["2"],
     )
     max_output_tokens: Count = Field(
         default=4096, ge=256, le=200_000, description="Tokens wanted of one answer.", examples=["4096"]
@@ -273,6 +285,7 @@ class WorkerSettings(CommonSettings):
             max_iterations=self.max_iterations,
             max_cost_per_task_usd=self.max_cost_per_task_usd,
             max_daily_cost_usd=self.max_daily_cost_usd,
+            max_daily_cost_total_usd=self.max_daily_cost_total_usd,
             max_minutes=self.max_minutes,
             max_attempts=self.max_attempts,
         )

@@ -13,12 +13,15 @@ from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from domain.model import Category
+from domain.text import clip
 
 SHORTEST_SECRET = 32
 """Bytes: as long as the HMAC's own output. `openssl rand -hex 32` makes 64."""
 
 SHORTEST_TOKEN = 16
 """Characters of the console's password."""
+
+_BOUNDLESS = frozenset({"unlimited", "none", "no", "off", "inf", "infinity", "infinite", "null", "max", "∞"})
 
 _REPOSITORY = re.compile(r"[a-z][a-z0-9-]*:[\w.-]+(?:/[\w.-]+)+")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
@@ -62,6 +65,17 @@ def _parse_token(text: str) -> SecretStr:
     if token and (len(token) < SHORTEST_TOKEN or not _SECRET_TEXT.fullmatch(token)):
         raise ValueError(f"must have at least {SHORTEST_TOKEN} printable ASCII characters and no spaces")
     return SecretStr(token)
+
+
+def _parse_dollars(text: str) -> str:
+    """Refuse every way of saying that there is no limit: of money there always is one."""
+    amount = _not_blank(text)
+    if amount.lower().lstrip("+-") in _BOUNDLESS or amount.startswith("-"):
+        raise ValueError(
+            f"a budget of money is never unlimited, but it is {clip(amount, 40)!a}; "
+            "write an amount in dollars, where 0 means that nothing may be spent"
+        )
+    return amount
 
 
 def _parse_repositories(text: str) -> frozenset[str]:
@@ -114,5 +128,5 @@ Word = Annotated[str, _from_text(str.strip)]
 Count = Annotated[int, _from_text(_not_blank)]
 Switch = Annotated[bool, _from_text(_not_blank)]
 Dollars = Annotated[
-    Decimal, _from_text(_not_blank), Field(ge=0, le=1_000_000, allow_inf_nan=False, decimal_places=9)
+    Decimal, _from_text(_parse_dollars), Field(ge=0, le=1_000_000, allow_inf_nan=False, decimal_places=9)
 ]

@@ -22,13 +22,27 @@ SMALLEST_USEFUL_ANSWER = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """The budgets in force for one task. A cap of 0 means that nothing may be spent."""
+    """The budgets in force for one task. A cap of 0 means that nothing may be spent.
+
+    `max_cost_per_task_usd` bounds one attempt. `max_daily_cost_usd` bounds one repository's UTC day, and
+    `max_daily_cost_total_usd` that of all repositories together.
+    """
 
     max_iterations: int
     max_cost_per_task_usd: Money
     max_daily_cost_usd: Money
+    max_daily_cost_total_usd: Money
     max_minutes: int
     max_attempts: int
+
+    @property
+    def max_task_total_usd(self) -> Money:
+        """What all attempts at one issue may cost together, whatever happens.
+
+        A crash, a resume, a label put on anew and a maintainer's retry bring attempts, never money.
+        """
+        with localcontext(_EXACT):
+            return self.max_attempts * max(ZERO, self.max_cost_per_task_usd)
 
     def tightened(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> Caps:
         """Return these caps with a repository's own wishes where they are lower; None wishes nothing."""
@@ -45,11 +59,14 @@ class Caps:
 class Spent:
     """What the ledger holds against each cap at this moment; open reservations count as spent.
 
-    `attempt` is what this attempt has cost, `day` what the repository has cost on this UTC day.
+    `attempt` is what this attempt has cost and `task` what all attempts at its issue have; `day` is what the
+    repository has cost on this UTC day and `service_day` what all repositories have.
     """
 
     attempt: Money
+    task: Money
     day: Money
+    service_day: Money
 
 
 def cost_of(usage: Usage, price: Price) -> Money:
@@ -103,19 +120,27 @@ def grant_output(
             return granted, worst_case(input_tokens, granted, price)
     need, left = worst_case(input_tokens, smallest, price), max(room, ZERO)
     raise CapReached(
-        limit, f"the next model call needs up to {show_money(need)}, and {limit} leaves {show_money(left)}"
+        limit,
+        f"the next model call needs up to {show_money(need)}, and {limit.words} leaves {show_money(left)}",
     )
 
 
-def _tightest(caps: Caps, spent: Spent) -> tuple[Money, Limit]:
-    """Return the smallest room, never more than it is, and the cap that makes it so."""
+def rooms(caps: Caps, spent: Spent) -> dict[Limit, Money]:
+    """Return what each cap on money leaves, exactly or less; below 0 where it was passed."""
     with localcontext(_EXACT) as exact:
         exact.rounding = ROUND_FLOOR
-        return min(
-            (caps.max_cost_per_task_usd - spent.attempt, Limit.TASK_COST),
-            (caps.max_daily_cost_usd - spent.day, Limit.DAILY_COST),
-            key=lambda pair: pair[0],
-        )
+        return {
+            Limit.TASK_COST: caps.max_cost_per_task_usd - spent.attempt,
+            Limit.TASK_TOTAL: caps.max_task_total_usd - spent.task,
+            Limit.DAILY_COST: caps.max_daily_cost_usd - spent.day,
+            Limit.SERVICE_DAILY_COST: caps.max_daily_cost_total_usd - spent.service_day,
+        }
+
+
+def _tightest(caps: Caps, spent: Spent) -> tuple[Money, Limit]:
+    """Return the smallest room and the cap that makes it so."""
+    limit, room = min(rooms(caps, spent).items(), key=lambda item: item[1])
+    return room, limit
 
 
 def _output_within(room: Money, input_tokens: int, wanted_output: int, price: Price) -> int:

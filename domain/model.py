@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from domain.limits import Limit as Limit
 from domain.states import State
 
 Money = Decimal
@@ -71,15 +72,6 @@ class Reason(StrEnum):
     INTERNAL_ERROR = "internal_error"
     NOT_PERMITTED = "not_permitted"
     WITHDRAWN = "withdrawn"
-
-
-class Limit(StrEnum):
-    """Which budget stopped the work."""
-
-    ITERATIONS = "max_iterations"
-    TASK_COST = "max_cost_per_task_usd"
-    DAILY_COST = "max_daily_cost_usd"
-    WALL_CLOCK = "max_minutes"
 
 
 class Severity(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from domain.claim import Claim, Restatement
 from domain.errors import AgentFailure
-from domain.model import Limit, Localization, Outcome, Reason
+from domain.model import Localization, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter
 from harness.checkpoints import Checkpoints, Start
 from harness.ground import Ground
@@ -113,7 +113,7 @@ class Assignment:
 
 
 def _stopped_early(report: AgentReport) -> Ended:
-    if report.stopped_by is Limit.DAILY_COST:
+    if report.stopped_by is not None and report.stopped_by.is_daily:
         return Ended(Outcome.DAILY_LIMIT, None, report.stop_detail)
     return Ended(Outcome.TASK_LIMIT, Reason.TASK_LIMIT, report.stop_detail or "The agent stopped.")
 

@@ -20,7 +20,7 @@ from domain.errors import (
     SandboxError,
     Stopped,
 )
-from domain.model import Category, Limit, Outcome, Reason
+from domain.model import Category, Outcome, Reason
 from domain.ports import Meter
 from domain.repo_config import RepoConfig
 from harness.assignment import Assignment
@@ -132,7 +132,7 @@ class AttemptRun:
         try:
             self.meter.check()
         except CapReached as refusal:
-            if refusal.limit is Limit.DAILY_COST:
+            if refusal.limit.is_daily:
                 raise Ended(Outcome.DAILY_LIMIT, None, str(refusal)) from None
             raise Ended(Outcome.TASK_LIMIT, Reason.TASK_LIMIT, str(refusal)) from None
 

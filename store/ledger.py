@@ -39,6 +39,7 @@ _SETTLE = """
 _ON_ATTEMPT = "SELECT coalesce(sum(amount), 0) FROM ledger WHERE attempt_id = ?"
 _ON_TASK = "SELECT coalesce(sum(amount), 0) FROM ledger WHERE task_id = ?"
 _ON_DAY = "SELECT coalesce(sum(amount), 0) FROM ledger WHERE forge = ? AND repository_id = ? AND day = ?"
+_ON_SERVICE_DAY = "SELECT coalesce(sum(amount), 0) FROM ledger WHERE day = ?"
 _CALLS = "SELECT count(*) FROM ledger WHERE attempt_id = ? AND reservation IS NULL"
 
 _BY_DAY = """
@@ -91,12 +92,7 @@ class SqliteLedger(Ledger):
             day = utc_day(now)
             if connection.execute(_HELD, (task.id, task.generation, attempt.id)).fetchone() is None:
                 raise StaleWrite(f"task {task.id} is no longer ours: no model call may be made for it")
-            max_output_tokens, amount = decide(
-                Spent(
-                    attempt=_sum(connection, _ON_ATTEMPT, attempt.id),
-                    day=_sum(connection, _ON_DAY, forge, repository_id, day),
-                )
-            )
+            max_output_tokens, amount = decide(_spent(connection, task, attempt.id, day))
             booked = billionths(amount)
             values = (
                 task.id,
@@ -173,6 +169,16 @@ class SqliteLedger(Ledger):
     def _read(self, query: str, *key: str | int) -> Money:
         with self._database.read() as connection:
             return _sum(connection, query, *key)
+
+
+def _spent(connection: sqlite3.Connection, task: Task, attempt_id: int, day: str) -> Spent:
+    issue = task.issue
+    return Spent(
+        attempt=_sum(connection, _ON_ATTEMPT, attempt_id),
+        task=_sum(connection, _ON_TASK, task.id),
+        day=_sum(connection, _ON_DAY, issue.forge, issue.repository_id, day),
+        service_day=_sum(connection, _ON_SERVICE_DAY, day),
+    )
 
 
 def _sum(connection: sqlite3.Connection, query: str, *key: str | int) -> Money:

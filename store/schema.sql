@@ -84,6 +84,8 @@ BEGIN
     SELECT RAISE(ABORT, 'the ledger is append-only');
 END;
 
+CREATE INDEX ledger_service_day ON ledger (day, amount);
+
 CREATE TRIGGER ledger_stay BEFORE DELETE ON ledger BEGIN
     SELECT RAISE(ABORT, 'the ledger is append-only');
 END;

@@ -59,6 +59,8 @@ def test_the_worker_needs_no_webhook_secret_and_the_web_process_no_model(
     worker = load_worker_settings()
     assert worker.caps.max_cost_per_task_usd == Decimal("1.00")
     assert worker.caps.max_daily_cost_usd == Decimal("5.00")
+    assert worker.caps.max_daily_cost_total_usd == Decimal("20.00")
+    assert worker.caps.max_task_total_usd == Decimal("2.00")
     assert (worker.caps.max_iterations, worker.caps.max_minutes, worker.caps.max_attempts) == (40, 30, 2)
     assert worker.own_price is None
     assert "model" not in type(load_web_settings_with(monkeypatch)).model_fields
@@ -102,7 +104,23 @@ def test_a_short_console_token_is_refused_and_never_shown(monkeypatch: pytest.Mo
     assert "hunter2" not in problem(monkeypatch, "FIXWRIGHT_CONSOLE_TOKEN", "hunter2")
 
 
-@pytest.mark.parametrize("setting", ["MAX_COST_PER_TASK_USD", "MAX_DAILY_COST_USD"])
+MONEY = ["MAX_COST_PER_TASK_USD", "MAX_DAILY_COST_USD", "MAX_DAILY_COST_TOTAL_USD"]
+
+
+@pytest.mark.parametrize("setting", MONEY)
+@pytest.mark.parametrize("value", ["unlimited", "None", "inf", "-Infinity", "-1", "off", "∞"])
+def test_a_budget_without_limit_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, setting: str, value: str
+) -> None:
+    text = problem(monkeypatch, f"FIXWRIGHT_{setting}", value, worker=True)
+    assert text.startswith(
+        f"FIXWRIGHT_{setting}: a budget of money is never unlimited, but it is {value!a}; "
+    )
+    assert "0 means that nothing may be spent" in text
+    assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize("setting", MONEY)
 @pytest.mark.parametrize(
     "value", ["-1", "-0.01", "nan", "inf", "-inf", "1e309", "", " ", "0.5 USD", "$1", "1,5"]
 )
@@ -115,9 +133,11 @@ def test_money_is_a_plain_amount(monkeypatch: pytest.MonkeyPatch, setting: str, 
 
 def test_zero_dollars_mean_that_nothing_may_be_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIXWRIGHT_MAX_COST_PER_TASK_USD", "0")
+    monkeypatch.setenv("FIXWRIGHT_MAX_DAILY_COST_TOTAL_USD", "0")
     monkeypatch.setenv("FIXWRIGHT_MAX_ITERATIONS", "0")
     caps = load_worker_settings().caps
     assert (caps.max_cost_per_task_usd, caps.max_iterations) == (Decimal(0), 0)
+    assert (caps.max_task_total_usd, caps.max_daily_cost_total_usd) == (Decimal(0), Decimal(0))
 
 
 @pytest.mark.parametrize(

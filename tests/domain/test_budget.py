@@ -19,6 +19,7 @@ from domain.budget import (
     cost_of,
     grant_output,
     next_utc_day,
+    rooms,
     show_money,
     utc_day,
     worst_case,
@@ -41,11 +42,12 @@ prices = st.builds(
 tokens = st.integers(min_value=0, max_value=2_000_000)
 
 
-def caps(task: Money | str | int, day: Money | str | int) -> Caps:
+def caps(task: Money | str | int, day: Money | str | int, service_day: Money | str | int) -> Caps:
     return Caps(
         max_iterations=50,
         max_cost_per_task_usd=Money(task),
         max_daily_cost_usd=Money(day),
+        max_daily_cost_total_usd=Money(service_day),
         max_minutes=30,
         max_attempts=3,
     )
@@ -55,8 +57,11 @@ def grant(
     *,
     task: Money | str | int = 100,
     day: Money | str | int = 100,
+    service_day: Money | str | int = 10_000,
     attempt_spent: Money | str | int = 0,
+    task_spent: Money | str | int = 0,
     day_spent: Money | str | int = 0,
+    service_day_spent: Money | str | int = 0,
     input_tokens: int = 1000,
     wanted: int = 4096,
     price: Price = PRICE,
@@ -65,8 +70,13 @@ def grant(
         input_tokens=input_tokens,
         wanted_output=wanted,
         price=price,
-        caps=caps(task, day),
-        spent=Spent(attempt=Money(attempt_spent), day=Money(day_spent)),
+        caps=caps(task, day, service_day),
+        spent=Spent(
+            attempt=Money(attempt_spent),
+            task=Money(task_spent),
+            day=Money(day_spent),
+            service_day=Money(service_day_spent),
+        ),
     )
 
 
@@ -199,7 +209,12 @@ def test_a_reservation_fits_every_cap_or_there_is_none(
     attempt_spent: Money,
     day_spent: Money,
 ) -> None:
-    rooms = {Limit.TASK_COST: task - attempt_spent, Limit.DAILY_COST: day - day_spent}
+    left = {
+        Limit.TASK_COST: task - attempt_spent,
+        Limit.DAILY_COST: day - day_spent,
+        Limit.TASK_TOTAL: 3 * task,
+        Limit.SERVICE_DAILY_COST: Money(10_000),
+    }
     smallest = min(SMALLEST_USEFUL_ANSWER, wanted)
     try:
         granted, reserved = grant(
@@ -212,14 +227,14 @@ def test_a_reservation_fits_every_cap_or_there_is_none(
             price=price,
         )
     except CapReached as reached:
-        room = rooms[reached.limit]
-        assert room == min(rooms.values())
+        room = left[reached.limit]
+        assert room == min(left.values())
         assert room <= 0 or worst_case(input_tokens, smallest, price) > room - 2 * QUANTUM
     else:
         assert smallest <= granted <= wanted
         assert reserved == worst_case(input_tokens, granted, price)
-        assert all(reserved <= room for room in rooms.values())
-        assert min(rooms.values()) > 0
+        assert all(reserved <= room for room in left.values())
+        assert min(left.values()) > 0
 
 
 @given(price=prices, spent=dollars, wanted=st.integers(1, 10_000))
@@ -257,7 +272,8 @@ def test_the_call_that_would_cross_the_line_is_not_made() -> None:
         grant(task="0.50", attempt_spent="0.49", input_tokens=200_000)
     assert reached.value.limit is Limit.TASK_COST
     assert str(reached.value) == (
-        "the next model call needs up to $0.6077, and max_cost_per_task_usd leaves $0.0100"
+        "the next model call needs up to $0.6077, and max_cost_per_task_usd (dollars of one attempt) "
+        "leaves $0.0100"
     )
 
 
@@ -273,7 +289,7 @@ def test_the_tighter_cap_is_named() -> None:
 def test_tiny_amounts_in_the_refusal_are_not_shown_as_nothing() -> None:
     price = Price(input=Decimal("0.000000001"), output=Decimal("0.00000001"))
     with pytest.raises(
-        CapReached, match=r"needs up to \$0\.00000512\d*, and max_cost_per_task_usd leaves \$0\.000001"
+        CapReached, match=r"needs up to \$0\.00000512\d*, and max_cost_per_task_usd \(.*\) leaves \$0\.000001"
     ):
         grant(task="0.000001", input_tokens=1, price=price)
 
@@ -435,9 +451,40 @@ def test_a_repository_may_lower_its_caps_and_never_raise_them(
         max_iterations=40,
         max_cost_per_task_usd=Decimal("1.00"),
         max_daily_cost_usd=Decimal(5),
+        max_daily_cost_total_usd=Decimal(20),
         max_minutes=30,
         max_attempts=2,
     )
     caps = given_caps.tightened(max_iterations=steps, max_cost_per_task_usd=dollars)
     assert (caps.max_iterations, caps.max_cost_per_task_usd) == expected
     assert (caps.max_daily_cost_usd, caps.max_attempts) == (Decimal(5), 2)
+    assert caps.max_daily_cost_total_usd == Decimal(20)
+    assert caps.max_task_total_usd == 2 * caps.max_cost_per_task_usd
+
+
+@pytest.mark.parametrize(
+    ("spent", "limit"),
+    [
+        ({"task_spent": "2.999"}, Limit.TASK_TOTAL),
+        ({"service_day_spent": "9.999"}, Limit.SERVICE_DAILY_COST),
+        ({"day_spent": "4.999", "service_day_spent": "9"}, Limit.DAILY_COST),
+    ],
+)
+def test_the_total_of_a_task_and_the_service_s_day_are_caps_like_the_others(
+    spent: dict[str, str], limit: Limit
+) -> None:
+    with pytest.raises(CapReached) as reached:
+        grant(task=1, day=5, service_day=10, **spent)  # type: ignore[arg-type]
+    assert reached.value.limit is limit
+    assert f"{limit} (" in str(reached.value)
+    assert limit.is_daily is (limit is not Limit.TASK_TOTAL)
+
+
+def test_what_each_cap_leaves() -> None:
+    spent = Spent(attempt=Money("0.4"), task=Money("1.4"), day=Money(6), service_day=Money("6.5"))
+    assert rooms(caps(1, 5, 10), spent) == {
+        Limit.TASK_COST: Money("0.6"),
+        Limit.TASK_TOTAL: Money("1.6"),
+        Limit.DAILY_COST: Money(-1),
+        Limit.SERVICE_DAILY_COST: Money("3.5"),
+    }

@@ -61,7 +61,9 @@ def test_a_provider_that_lies_about_usage_is_paid_at_the_worst() -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", ["MAX_COST_PER_TASK_USD", "MAX_DAILY_COST_USD", "MAX_ITERATIONS"], ids=str.lower
+    "setting",
+    ["MAX_COST_PER_TASK_USD", "MAX_DAILY_COST_USD", "MAX_DAILY_COST_TOTAL_USD", "MAX_ITERATIONS"],
+    ids=str.lower,
 )
 def test_a_cap_of_zero_lets_no_call_out(setting: str) -> None:
     with arena(**{f"FIXWRIGHT_{setting}": "0"}) as ground:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta, timezone
 
 import pytest
@@ -17,7 +18,7 @@ from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import DaySpend, SqliteLedger
 from store.tasks import SqliteTaskQueue
-from tests.store.makers import LEASE, WORKER, SetClock, running_task
+from tests.store.makers import LEASE, WORKER, SetClock, delivery, issue, labelled, policy, running_task
 
 USAGE = Usage(input_tokens=10, output_tokens=20, cache_read_tokens=30, cache_write_tokens=40)
 
@@ -99,8 +100,30 @@ def test_decide_sees_what_is_spent_and_its_refusal_writes_nothing(
     with pytest.raises(CapReached):
         ledger.reserve(task, attempt, model="house/small", decide=refuse)
 
-    assert seen == [Spent(attempt=Money("0.25"), day=Money("0.25"))]
+    quarter = Money("0.25")
+    assert seen == [Spent(attempt=quarter, task=quarter, day=quarter, service_day=quarter)]
     assert ledger.calls_on_attempt(attempt.id) == 1
+
+
+def test_decide_sees_the_task_s_earlier_attempts_and_other_repositories_day(
+    ledger: SqliteLedger, inbox: SqliteInbox, queue: SqliteTaskQueue, task: Task, attempt: Attempt
+) -> None:
+    _reserve(ledger, task, attempt, "0.25")
+    queue.end_attempt(attempt, Outcome.UNVERIFIED)
+    elsewhere = replace(labelled(1), issue=issue(1, "777"))
+    inbox.accept([delivery(elsewhere, "elsewhere")], policy)
+    other = queue.claim(WORKER, LEASE)
+    assert other is not None
+    _reserve(ledger, other, queue.begin_attempt(other), "1")
+    seen: list[Spent] = []
+
+    def look(spent: Spent) -> tuple[int, Money]:
+        seen.append(spent)
+        return 1, Money(0)
+
+    ledger.reserve(task, queue.begin_attempt(task), model="house/small", decide=look)
+
+    assert seen == [Spent(attempt=Money(0), task=Money("0.25"), day=Money("0.25"), service_day=Money("1.25"))]
 
 
 def test_sums_are_kept_apart(
@@ -233,7 +256,12 @@ def test_account_cannot_be_rewritten(
 
 
 def test_sums_come_from_indexes_alone(ledger: SqliteLedger, database: Database) -> None:
-    for where in ("attempt_id = 1", "task_id = 1", "forge = 'a' AND repository_id = 'b' AND day = 'c'"):
+    for where in (
+        "attempt_id = 1",
+        "task_id = 1",
+        "forge = 'a' AND repository_id = 'b' AND day = 'c'",
+        "day = 'c'",
+    ):
         with database.read() as connection:
             (row,) = connection.execute(
                 f"EXPLAIN QUERY PLAN SELECT sum(amount) FROM ledger WHERE {where}"

@@ -25,6 +25,7 @@ CAPS = Caps(
     max_iterations=50,
     max_cost_per_task_usd=Money("0.50"),
     max_daily_cost_usd=Money("0.80"),
+    max_daily_cost_total_usd=Money("0.75"),
     max_minutes=60,
     max_attempts=3,
 )
@@ -81,8 +82,10 @@ class Account:
     def check(self) -> None:
         for _, attempt in self.work:
             assert 0 <= self.ledger.spent_on_attempt(attempt.id) <= CAPS.max_cost_per_task_usd
+        for task, _ in self.work:
+            assert self.ledger.spent_on_task(task.id) <= CAPS.max_task_total_usd
         for day in tuple(self.days):
-            assert 0 <= self.ledger.spent_on_day("local", "501", day) <= CAPS.max_daily_cost_usd
+            assert 0 <= self.ledger.spent_on_day("local", "501", day) <= CAPS.max_daily_cost_total_usd
 
     def totals_agree(self) -> None:
         by_day = sum(each.spent for each in self.ledger.spend_by_day())
@@ -130,4 +133,4 @@ def test_caps_do_bite() -> None:
                     input_tokens=1, wanted_output=16_000, price=PRICE, caps=CAPS, spent=spent
                 ),
             )
-        assert account.ledger.spent_on_day("local", "501", "2026-03-01") > Money("0.75")
+        assert account.ledger.spent_on_day("local", "501", "2026-03-01") > Money("0.7")

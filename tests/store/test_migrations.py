@@ -35,8 +35,11 @@ ROWS_OF_0002 = """
         (id, task_id, attempt_id, forge, repository_id, day, at, model, amount, max_output_tokens)
     VALUES (1, 1, 1, 'local', '501', '2026-03-01', 't', 'm', 5, 1);
 """
-ROWS = [ROWS_OF_0001, ROWS_OF_0002]
+ROWS_OF_0003 = ""
+ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003]
 """What a database may hold after each migration; a new migration adds its own."""
+
+LATEST = len(known_migrations())
 
 
 def test_schema_is_the_sum_of_the_migrations() -> None:
@@ -87,7 +90,7 @@ def test_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     connection.close()
 
     with Database(path) as database:
-        assert database.migrate() == 2
+        assert database.migrate() == LATEST
         with database.read() as reader:
             assert reader.execute("SELECT title FROM tasks").fetchone()[0] == "dark"
             assert reader.execute("SELECT count(*) FROM ledger").fetchone()[0] == 0
@@ -95,13 +98,13 @@ def test_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
 
 def test_newer_schema_is_refused_in_one_line(file_database: Database) -> None:
     with file_database.write() as connection:
-        connection.execute("PRAGMA user_version = 7")
+        connection.execute("PRAGMA user_version = 70")
 
     with pytest.raises(ConfigurationError) as caught:
         file_database.migrate()
 
     message = str(caught.value)
-    assert f"database {file_database.path}: its schema is 7, and this version" in message
+    assert f"database {file_database.path}: its schema is 70, and this version" in message
     assert "\n" not in message
 
 
@@ -120,20 +123,22 @@ def test_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_failed_migration_leaves_the_database_as_it_was(file_database: Database) -> None:
-    broken = Migration(number=3, name="0003_broken.sql", sql="CREATE TABLE half (id INTEGER);\nNONSENSE;\n")
+    broken = Migration(
+        number=LATEST + 1, name="broken.sql", sql="CREATE TABLE half (id INTEGER);\nNONSENSE;\n"
+    )
 
     with pytest.raises(sqlite3.OperationalError), file_database.write() as connection:
         apply(connection, [broken])
 
-    assert file_database.migrate() == 2
+    assert file_database.migrate() == LATEST
     with file_database.read() as connection:
         assert connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'half'").fetchone() is None
 
 
 def test_migration_that_leaves_dangling_references_fails(file_database: Database) -> None:
     dangling = Migration(
-        number=3,
-        name="0003_dangling.sql",
+        number=LATEST + 1,
+        name="dangling.sql",
         sql="PRAGMA defer_foreign_keys = ON;\nINSERT INTO phases VALUES (1, 9, 'x', 't', 1.0, 0, '');\n",
     )
 
@@ -151,7 +156,7 @@ def test_two_processes_may_start_at_once(tmp_path: Path) -> None:
             return database.migrate()
 
     with ThreadPoolExecutor(6) as threads:
-        assert list(threads.map(start, range(6))) == [2] * 6
+        assert list(threads.map(start, range(6))) == [LATEST] * 6
 
 
 def test_statements_are_cut_outside_of_triggers_and_texts() -> None:

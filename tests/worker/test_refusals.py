@@ -168,6 +168,22 @@ def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town) 
     assert notes.task.recoveries == 0
 
 
+def test_a_retry_brings_attempts_and_no_money(notes: Town) -> None:
+    issue = notes.issue("docs")
+    tight = caps(max_cost_per_task_usd=Money("0.006"), max_attempts=1)
+    notes.loop(plays("true", WRITE, "true", "true", "true"), caps=tight).turn()
+    assert notes.stands == (State.BLOCKED, Reason.TASK_LIMIT)
+    spent = notes.ledger.spent_on_task(notes.task.id)
+
+    for _ in range(3):
+        notes.comment(issue, "/fixwright retry")
+        notes.loop(plays("true", WRITE), caps=tight).turn()
+        assert notes.stands == (State.BLOCKED, Reason.TASK_LIMIT)
+        assert "max_attempts x max_cost_per_task_usd" in notes.text(issue)
+
+    assert notes.ledger.spent_on_task(notes.task.id) == spent <= tight.max_task_total_usd
+
+
 def test_a_cap_of_nothing_spends_nothing(notes: Town) -> None:
     notes.issue("docs")
     notes.loop(plays(WRITE), caps=caps(max_cost_per_task_usd=Money(0))).turn()

@@ -108,6 +108,7 @@ def caps(**changes: Any) -> Caps:
         "max_iterations": 50,
         "max_cost_per_task_usd": Money(5),
         "max_daily_cost_usd": Money(10),
+        "max_daily_cost_total_usd": Money(20),
         "max_minutes": 60,
         "max_attempts": 2,
     }

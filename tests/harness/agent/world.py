@@ -60,6 +60,7 @@ def caps(**changes: object) -> Caps:
         "max_iterations": 50,
         "max_cost_per_task_usd": Money(5),
         "max_daily_cost_usd": Money(10),
+        "max_daily_cost_total_usd": Money(20),
         "max_minutes": 60,
         "max_attempts": 3,
     }
@@ -94,7 +95,9 @@ class MemoryLedger:
         self, task: Task, attempt: Attempt, *, model: str, decide: Callable[[Spent], tuple[int, Money]]
     ) -> Reservation:
         spent = self.spent_on_attempt(attempt.id)
-        tokens, amount = decide(Spent(attempt=spent, day=self.day_before + spent))
+        tokens, amount = decide(
+            Spent(attempt=spent, task=spent, day=self.day_before + spent, service_day=self.day_before + spent)
+        )
         self.calls += 1
         reservation = Reservation(
             id=self.calls, attempt_id=attempt.id, amount=amount, max_output_tokens=tokens
