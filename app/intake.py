@@ -14,6 +14,7 @@ from app.group_commit import DeliveryWriter, NotStored
 from app.refusal import Headers, Refused, SenderGone
 from app.request_body import BodyReader
 from domain.events import Event, IssueLabelled, Uninteresting
+from domain.hashing import feed
 from domain.ports import Admitted, Clock, Delivery, WebhookDialect
 
 DOOR_PREFIX = "/webhooks/"
@@ -78,7 +79,7 @@ class Door:
             return Delivery(
                 provider=dialect.name,
                 delivery_id=dialect.delivery_id(headers),
-                body_sha256=hashlib.sha256(body).hexdigest(),
+                body_sha256=_sha256(body),
                 body=body,
                 received_at=self._clock.now(),
                 event=dialect.parse(body, headers),
@@ -105,6 +106,12 @@ class Door:
             decision=admitted.admission.value,
             task=admitted.task_id,
         )
+
+
+def _sha256(body: bytes) -> str:
+    body_hash = hashlib.sha256()
+    feed(body_hash, body)
+    return body_hash.hexdigest()
 
 
 def _check_form(method: str, headers: Headers) -> None:

@@ -192,6 +192,13 @@ class WorkerSettings(CommonSettings):
     max_output_tokens: Count = Field(
         default=4096, ge=256, le=200_000, description="Tokens wanted of one answer.", examples=["4096"]
     )
+    model_timeout_seconds: Count = Field(
+        default=120,
+        ge=1,
+        le=3600,
+        description="Seconds that one call of the model may take, however slowly its answer trickles in.",
+        examples=["120"],
+    )
     model_price_input: Dollars | None = Field(
         default=None,
         description="Dollars per million input tokens, for an unlisted model.",

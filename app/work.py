@@ -129,6 +129,7 @@ def _agent(settings: WorkerSettings) -> ChildAgent:
             api_base=settings.api_base,
             keys=provider_keys(),
             max_output_tokens=settings.max_output_tokens,
+            call_seconds=settings.model_timeout_seconds,
         ),
         settings=AgentSettings(
             max_steps=settings.max_iterations,

@@ -124,7 +124,14 @@ class AgentFailure(FixwrightError):
 
 
 class ProviderUnavailable(AgentFailure):
-    """The model's provider did not answer, or asked us to come back later."""
+    """The model's provider did not answer, or asked us to come back later.
+
+    `retry_after` are the seconds that it asked for, or None.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class Stopped(FixwrightError):

@@ -149,10 +149,23 @@ _BLOCKING = {
 }
 
 
+LONGEST_RETRY_AFTER = timedelta(hours=24)
+"""However long a provider asks to be left alone, a day later it is asked again."""
+
+
 def settle(
-    outcome: Outcome, task: Task, *, reason: Reason | None, max_attempts: int, now: datetime
+    outcome: Outcome,
+    task: Task,
+    *,
+    reason: Reason | None,
+    max_attempts: int,
+    now: datetime,
+    retry_after: float | None = None,
 ) -> Settlement:
-    """Turn an attempt's outcome into the task's next move. `task.attempts` counts this attempt already."""
+    """Turn an attempt's outcome into the task's next move. `task.attempts` counts this attempt already.
+
+    `retry_after` are the seconds that a model's provider asked for when it was TRANSIENT.
+    """
     if outcome is Outcome.VERIFIED:
         return Settlement(trigger=Trigger.PUBLISHED)
     if outcome in _BLOCKING:
@@ -162,7 +175,7 @@ def settle(
     if outcome is Outcome.INTERRUPTED:
         return Settlement(trigger=Trigger.RELEASED)
     if outcome in {Outcome.TRANSIENT, Outcome.ORPHANED}:
-        return _recover(outcome, task, reason, now)
+        return _recover(outcome, task, reason, now, retry_after or 0.0)
     if outcome is Outcome.CANCELLED:
         return Settlement(trigger=Trigger.CANCELLED, reason=reason or Reason.WITHDRAWN)
     if task.attempts < max_attempts:
@@ -171,7 +184,9 @@ def settle(
     return Settlement(trigger=Trigger.BLOCKED, reason=reason or exhausted)
 
 
-def _recover(outcome: Outcome, task: Task, reason: Reason | None, now: datetime) -> Settlement:
+def _recover(
+    outcome: Outcome, task: Task, reason: Reason | None, now: datetime, asked_for: float
+) -> Settlement:
     """Take a task up again after a crash (at once, then later and later) or an outage (later and later)."""
     if task.recoveries >= MAX_RECOVERIES:
         reason = Reason.CRASH_LOOP if outcome is Outcome.ORPHANED else reason or Reason.ENVIRONMENT
@@ -179,6 +194,7 @@ def _recover(outcome: Outcome, task: Task, reason: Reason | None, now: datetime)
     free_tries = 2 if outcome is Outcome.ORPHANED else 0
     patience = max(0, task.recoveries + 1 - free_tries)
     wait = timedelta(seconds=15 * 2**patience) if patience else timedelta(0)
+    wait = max(wait, timedelta(seconds=min(asked_for, LONGEST_RETRY_AFTER.total_seconds())))
     return Settlement(
         trigger=Trigger.RELEASED,
         not_before=now + wait if wait else None,

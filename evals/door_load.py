@@ -79,6 +79,7 @@ class Connection:
     place: int = 0
     sent_at: float = 0.0
     unsent: memoryview = field(default_factory=lambda: memoryview(b""))
+    waits_to_write: bool = False
     answer: bytes = b""
 
 
@@ -145,8 +146,10 @@ class Load:
         except BlockingIOError:
             sent = 0
         connection.unsent = connection.unsent[sent:]
-        wanted = selectors.EVENT_WRITE if connection.unsent else selectors.EVENT_READ
-        self._selector.modify(connection.socket, wanted, connection)
+        if bool(connection.unsent) != connection.waits_to_write:
+            connection.waits_to_write = not connection.waits_to_write
+            wanted = selectors.EVENT_WRITE if connection.waits_to_write else selectors.EVENT_READ
+            self._selector.modify(connection.socket, wanted, connection)
 
 
 def for_seconds(deliveries: Deliveries, first_number: int, seconds: float) -> Iterator[bytes]:

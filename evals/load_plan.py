@@ -10,7 +10,7 @@ from evals.door_load import FIRST_NUMBER
 
 DUPLICATES = 0.30
 BAD_SIGNATURES = 0.05
-TASKS = 0.05
+TASKS = 0.02
 """Of the distinct deliveries, how many put on the label that asks for work. The others' label does not."""
 
 ASKING, OTHER = "bug", "question"

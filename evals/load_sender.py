@@ -85,7 +85,7 @@ def main() -> int:
         for label in (ASKING, OTHER)
     }
     sendings = [Sending(**fields) for fields in order["sendings"]]
-    load = Load(target["port"], _requests(deliveries, sendings))
+    load = Load(target["port"], list(_requests(deliveries, sendings)))
     began = time.perf_counter()
     answers = load.run(target["connections"])
     span = time.perf_counter() - began

@@ -99,6 +99,11 @@ class LoadedService:
         return self.data / "fixwright.sqlite3"
 
     @property
+    def web_pid(self) -> int:
+        """The web process' id."""
+        return self._web.pid
+
+    @property
     def web_mb(self) -> float:
         """Resident MiB of the web process."""
         return resident_mb(self._web.pid)

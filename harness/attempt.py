@@ -70,7 +70,9 @@ class AttemptRun:
         except Ended as end:
             return self._result(end.outcome, end.reason, end.detail)
         except tuple(kind for kind, _, _ in _FAILURES) as error:
-            return self._result(*self._meaning(error), str(error))
+            result = self._result(*self._meaning(error), str(error))
+            asked = error.retry_after if isinstance(error, ProviderUnavailable) else None
+            return replace(result, retry_after=asked)
         finally:
             self.bench.agent.close()
         return self._result(Outcome.VERIFIED, None, "")

@@ -82,6 +82,8 @@ class AttemptResult:
     restatement: Restatement | None = None
     suspects: tuple[Suspect, ...] = ()
     left_out: tuple[str, ...] = ()
+    retry_after: float | None = None
+    """Seconds for which the model's provider asked to be left alone."""
 
 
 class Ended(Exception):

@@ -39,6 +39,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "gitlab": ("providers/gitlab",),
     "pygitea": ("providers/gitea",),
     "honcho": ("app/",),
+    "huey": ("evals/",),
     "fastapi": ("app/", "evals/"),
     "uvicorn": ("app/", "evals/"),
     "typer": ("app/", "evals/"),

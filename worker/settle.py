@@ -131,6 +131,7 @@ class Settler:
             reason=result.reason,
             max_attempts=self.max_attempts,
             now=self.clock.now(),
+            retry_after=result.retry_after,
         )
 
     def _keep(self, task: Task, attempt: Attempt, result: AttemptResult) -> None:

@@ -10,11 +10,15 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of one of the offered tools. `raw_arguments` is sent as it is, in place of `arguments`."""
+    """A call of one of the offered tools. `raw_arguments` is sent as it is, in place of `arguments`.
+
+    `call_id` takes the place of an id of the endpoint's making.
+    """
 
     name: str
     arguments: Mapping[str, object] = field(default_factory=dict)
     raw_arguments: str | None = None
+    call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

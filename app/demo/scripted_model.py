@@ -327,11 +327,12 @@ def _completion(number: int, request: Json, turn: Turn, usage: Usage) -> Json:
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
     if turn.usage is not None:
+        apart = int(cast("int", turn.usage.get("reasoning_tokens", 0)))
         prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         answer["usage"] = {
             "prompt_tokens": prompt,
             "completion_tokens": usage.output_tokens,
-            "total_tokens": prompt + usage.output_tokens,
+            "total_tokens": prompt + usage.output_tokens + apart,
             "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens},
         }
         if "cost" in turn.usage:
@@ -342,7 +343,7 @@ def _completion(number: int, request: Json, turn: Turn, usage: Usage) -> Json:
 def _call(call: ToolCall, number: int, place: int) -> Json:
     arguments = json.dumps(call.arguments) if call.raw_arguments is None else call.raw_arguments
     return {
-        "id": f"call_{number}_{place}",
+        "id": f"call_{number}_{place}" if call.call_id is None else call.call_id,
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
     }

@@ -13,7 +13,7 @@ from domain.errors import AgentFailure, CapReached, ProviderUnavailable, Stopped
 from domain.model import CommandResult, Money, Usage
 from domain.ports import AgentReport, Brief, Meter, Observer, Reservation, SandboxSession
 from harness.agent.child_process import ChildProcess
-from harness.agent.protocol import BadMessage, Message, count_of, dump, load, text_of
+from harness.agent.protocol import BadMessage, Message, count_of, dump, load, seconds_of, text_of
 
 POLL_SECONDS = 0.2
 """How often a stop is looked for while the child or a command takes its time."""
@@ -116,7 +116,9 @@ class Attendance:
 
     def _failed(self, message: Message) -> None:
         text = text_of(message, "message")
-        raise ProviderUnavailable(text) if message.get("kind") == "transient" else AgentFailure(text)
+        if message.get("kind") == "transient":
+            raise ProviderUnavailable(text, seconds_of(message, "retry_after"))
+        raise AgentFailure(text)
 
     def _reserve(self, message: Message) -> Message:
         self._check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from domain.model import Limit, Usage
 from harness.agent.counting import TokenCounter
 from harness.agent.link import Link
 from harness.agent.protocol import Message, dump
-from harness.agent.provider import Completion, Kind, Provider, Trouble
+from harness.agent.provider import Completion, Provider
 from harness.agent.settings import ModelSettings
+from harness.agent.trouble import Kind, Trouble
 
 LONGEST_WAIT = 60.0
+"""Seconds between two tries, unless the provider asks for more."""
 
 
 class ContextOverflow(Exception):
@@ -51,6 +54,8 @@ class PaidCaller:
         *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self.deadline = math.inf
+        """The `time.monotonic()` at which the attempt's time is over; no wait goes beyond it."""
         self._link = link
         self._provider = provider
         self._counter = counter
@@ -60,8 +65,9 @@ class PaidCaller:
     def call(self, messages: Sequence[Message], tools: Sequence[Message]) -> PaidCall:
         """Return the model's answer.
 
-        Rate limits, outages and lost connections are retried within the model's patience. A try whose
-        answer was lost is booked at its reservation, for the provider may bill it.
+        Rate limits, outages and lost connections are retried within the model's patience and the attempt's
+        time; this is the only layer that tries again. A try whose answer was lost is booked at its
+        reservation, for the provider may bill it.
 
         Raises CapReached, ContextOverflow, ProviderUnavailable, AgentFailure.
         """
@@ -69,7 +75,7 @@ class PaidCaller:
         request = [*messages, *tools]
         tokens = self._counter.bound(request)
         hold = self._reserve(tokens)
-        retries = _Retries(self._settings, started)
+        retries = _Retries(self._settings, min(started + self._settings.patience_seconds, self.deadline))
         while True:
             try:
                 completion = self._provider.complete(messages, tools, hold.granted)
@@ -121,22 +127,25 @@ class PaidCaller:
 class _Retries:
     """How long to wait before the next try of one call, or that there will be none."""
 
-    def __init__(self, settings: ModelSettings, started: float) -> None:
+    def __init__(self, settings: ModelSettings, deadline: float) -> None:
         self._settings = settings
-        self._deadline = started + settings.patience_seconds
+        self._deadline = deadline
         self._next_wait = settings.first_wait_seconds
         self._lost = 0
 
     def after(self, trouble: Trouble) -> float | Exception:
-        """Return the seconds to wait, or the error to end with."""
+        """Return the seconds to wait, or the error to end with.
+
+        What the provider asks for is kept to, but never shortens our own waits: a server that always says
+        "at once" would be asked without end. A wait that does not fit the time is left to the queue.
+        """
         if trouble.kind is Kind.OVERFLOW:
             return ContextOverflow(str(trouble))
         if trouble.kind is Kind.PERMANENT:
             return AgentFailure(str(trouble))
         self._lost += trouble.may_be_billed
-        pause = trouble.retry_after
-        if pause is None:
-            pause, self._next_wait = self._next_wait, min(LONGEST_WAIT, self._next_wait * 2)
+        pause = max(trouble.retry_after or 0.0, self._next_wait)
+        self._next_wait = min(LONGEST_WAIT, self._next_wait * 2)
         if self._lost > self._settings.most_timeouts or time.monotonic() + pause > self._deadline:
-            return ProviderUnavailable(str(trouble))
+            return ProviderUnavailable(str(trouble), trouble.retry_after)
         return pause

@@ -34,7 +34,7 @@ def main() -> int:
         report = conversation.run(brief)
         link.tell("done", report=dump(AgentReport, report))
     except ProviderUnavailable as error:
-        link.tell("failed", kind="transient", message=str(error))
+        link.tell("failed", kind="transient", message=str(error), retry_after=error.retry_after)
     except AgentFailure as error:
         link.tell("failed", kind="permanent", message=str(error))
     except Exception as error:

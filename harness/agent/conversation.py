@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Sequence
 from typing import cast
 
@@ -39,6 +40,7 @@ class Conversation:
 
     def run(self, brief: Brief) -> AgentReport:
         """Return the report of the run. Raises ProviderUnavailable, AgentFailure."""
+        self._caller.deadline = time.monotonic() + self._settings.wall_seconds
         restatement, steps = restatement_in(brief.resume_messages), last_step(brief.resume_messages)
         resumed = working_conversation(brief.resume_messages)
         if resumed:

@@ -9,11 +9,18 @@ from minisweagent.exceptions import InterruptAgentFlow, LimitsExceeded
 from pydantic import BaseModel
 
 from domain.errors import CapReached
+from domain.text import clip
 from harness.agent.calls import ContextOverflow, PaidCall, PaidCaller
 from harness.agent.context import Context
 from harness.agent.observations import messages_of
 from harness.agent.protocol import Message
 from harness.agent.tools import read_answer, work_tools
+
+SQUEEZES = 3
+"""How often one call's conversation is halved: a model's window may be far smaller than was thought."""
+
+LONGEST_THOUGHTS = 8000
+"""Characters of what a model thought aloud that are kept in the transcript."""
 
 
 def exit_message(status: str, detail: str, **extra: object) -> Message:
@@ -58,13 +65,23 @@ class PaidModel:
             raise InterruptAgentFlow(exit_message("context", str(overflow))) from None
         answer = read_answer(paid.completion.message, paid.completion.finish_reason, self._nonce)
         paid_for = paid_extra(paid)
-        return answer.message | {"extra": paid_for | {"actions": answer.actions, "fault": answer.fault}}
+        noted = {"actions": answer.actions, "fault": answer.fault}
+        if answer.thoughts:
+            noted["thoughts"] = clip(answer.thoughts, LONGEST_THOUGHTS)
+        return answer.message | {"extra": paid_for | noted}
 
     def _call(self, messages: Sequence[Message]) -> PaidCall:
-        try:
-            return self._caller.call(self._context.fit(messages), self._tools)
-        except ContextOverflow:
-            return self._caller.call(self._context.squeeze(messages), self._tools)
+        """Call, and as often as the provider finds the conversation too long, halve it and call again."""
+        request = self._context.fit(messages)
+        for _ in range(SQUEEZES):
+            try:
+                return self._caller.call(request, self._tools)
+            except ContextOverflow:
+                shorter = self._context.squeeze(messages)
+                if shorter == request:
+                    raise
+                request = shorter
+        return self._caller.call(request, self._tools)
 
     def format_message(self, **message: object) -> Message:
         """Return the message as it is; nothing in it is expanded."""

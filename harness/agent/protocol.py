@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Hashable, Mapping
 from typing import TypeVar, cast
 
@@ -70,3 +71,13 @@ def count_of(message: Mapping[str, object], key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise BadMessage(f"{message.get('type')}.{key} is not a count")
     return value
+
+
+def seconds_of(message: Mapping[str, object], key: str) -> float | None:
+    """Return a field that is a finite time of 0 or more, or None where it is absent. Raises BadMessage."""
+    value = message.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise BadMessage(f"{message.get('type')}.{key} is not a time")
+    return float(value)

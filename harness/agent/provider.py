@@ -1,60 +1,29 @@
-"""One call to the model's provider, with a hard deadline, and what its failure means."""
+"""One call to the model's provider, with a hard deadline."""
 
 from __future__ import annotations
 
 import queue
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeVar, cast
 
-import httpx
 import litellm
 
 from domain.model import Usage
-from domain.text import one_line
+from domain.text import Redactor
 from harness.agent.protocol import Message
 from harness.agent.settings import ModelSettings
+from harness.agent.trouble import Kind, Trouble, trouble_of
 
 KEPT_FIELDS = ("content", "tool_calls", "thinking_blocks")
+"""Of an answer, what a provider wants to see again. Its reasoning in plain text is not among it."""
+
 GRACE_SECONDS = 1.0
 OTHER_KEY_NAMES = {"gemini": ("GOOGLE_API_KEY",), "huggingface": ("HF_TOKEN",)}
 """Providers whose usual variable is not their name followed by _API_KEY."""
 
-_NO_CREDIT = re.compile(
-    r"insufficient[_ ](quota|credit|fund|balance)|credit balance|out of credit|no credit|billing_hard_limit"
-    r"|payment required|billing_not_active|spending limit",
-    re.IGNORECASE,
-)
-_TOO_LONG = re.compile(
-    r"context[_ ]?(length|window)|maximum context|prompt is too long|too many (input )?tokens"
-    r"|input is too long|exceeds? .{0,40}(context|token limit)|reduce the length",
-    re.IGNORECASE,
-)
-
 T = TypeVar("T")
-
-
-class Kind(Enum):
-    """What can be done about a failed call."""
-
-    TRANSIENT = "transient"
-    PERMANENT = "permanent"
-    OVERFLOW = "overflow"
-
-
-class Trouble(Exception):
-    """A call that failed. `may_be_billed` says that the provider may have worked for it all the same."""
-
-    def __init__(
-        self, kind: Kind, message: str, *, may_be_billed: bool = False, retry_after: float | None = None
-    ) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.may_be_billed = may_be_billed
-        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +42,7 @@ class Provider:
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
         self._key = key_of(settings)
+        self._redact = Redactor(settings.secrets)
         litellm.telemetry = False
         litellm.suppress_debug_info = True
 
@@ -105,7 +75,7 @@ class Provider:
         except Trouble:
             raise
         except Exception as error:
-            raise trouble_of(error) from error
+            raise trouble_of(error, self._redact) from error
 
 
 def key_of(settings: ModelSettings) -> str | None:
@@ -151,11 +121,14 @@ def _completion_of(response: litellm.ModelResponse) -> Completion:
         raise Trouble(Kind.TRANSIENT, "the provider's answer holds no choice", may_be_billed=True)
     choice = response.choices[0]
     whole = choice.message.model_dump(exclude_none=True)
+    declined = whole.get("refusal")  # OpenAI's place for a model's words when it will not
     message: Message = {"role": "assistant"} | {key: whole[key] for key in KEPT_FIELDS if whole.get(key)}
+    if declined:
+        message["content"] = str(declined)
     usage = response.model_dump().get("usage")
     return Completion(
         message=message,
-        finish_reason=str(choice.finish_reason or ""),
+        finish_reason="refusal" if declined else str(choice.finish_reason or ""),
         usage=_usage_of(usage),
         billed=_billed(usage),
     )
@@ -206,72 +179,3 @@ def cache_marked(messages: Sequence[Message]) -> list[Message]:
         elif isinstance(content, str) and content:
             marked[place]["content"] = [{"type": "text", "text": content, "cache_control": mark}]
     return marked
-
-
-def trouble_of(error: Exception) -> Trouble:
-    """Say what a failed call means: litellm's exception classes, then the status, then the words."""
-    status = getattr(error, "status_code", None)
-    said = one_line(str(error), 400)
-    words = _words(error)
-    if isinstance(error, litellm.exceptions.Timeout):
-        return Trouble(
-            Kind.TRANSIENT, f"the model's provider did not answer in time: {said}", may_be_billed=True
-        )
-    if _never_sent(error):
-        return Trouble(Kind.TRANSIENT, f"the model's provider cannot be reached: {said}")
-    if isinstance(error, litellm.exceptions.ContextWindowExceededError) or (
-        status in {400, 413, 422} and _TOO_LONG.search(words)
-    ):
-        return Trouble(Kind.OVERFLOW, f"the conversation does not fit the model's context: {said}")
-    if status == 402 or (status in {400, 403, 429} and _NO_CREDIT.search(words)):
-        return Trouble(Kind.PERMANENT, f"the account at the model's provider has no credit left: {said}")
-    if status in {401, 403}:
-        return Trouble(Kind.PERMANENT, f"the model's provider refuses the key ({status}): {said}")
-    if status == 404:
-        return Trouble(Kind.PERMANENT, f"the model's provider does not know the model (404): {said}")
-    if status == 429:
-        return Trouble(
-            Kind.TRANSIENT, f"the model's provider limits the rate (429): {said}", retry_after=_wait(error)
-        )
-    if isinstance(status, int) and 400 <= status < 500 and status not in {408, 409, 425}:
-        return Trouble(Kind.PERMANENT, f"the model's provider rejects the request ({status}): {said}")
-    return Trouble(
-        Kind.TRANSIENT,
-        f"the model's provider failed ({status or type(error).__name__}): {said}",
-        may_be_billed=_answer_lost(error),
-        retry_after=_wait(error),
-    )
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    at: BaseException | None = error
-    while at is not None and at not in found:
-        found.append(at)
-        at = at.__cause__ or at.__context__
-    return found
-
-
-def _never_sent(error: Exception) -> bool:
-    return any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in _causes(error))
-
-
-def _answer_lost(error: Exception) -> bool:
-    """Tell whether the request went out and neither an answer nor a refusal could be read."""
-    return not any(isinstance(cause, httpx.HTTPStatusError) for cause in _causes(error))
-
-
-def _words(error: Exception) -> str:
-    """Return all that the provider said, with the error's code, which litellm leaves out of its message."""
-    said = [f"{cause} {getattr(cause, 'code', '')} {getattr(cause, 'body', '')}" for cause in _causes(error)]
-    return " ".join(said)
-
-
-def _wait(error: Exception) -> float | None:
-    """Return the seconds of a Retry-After header, if there is one in seconds."""
-    response = getattr(error, "response", None)
-    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
-        value = headers.get("retry-after") if headers else None
-        if value and re.fullmatch(r"\d+(\.\d+)?", str(value).strip()):
-            return float(value)
-    return None

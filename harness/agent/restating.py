@@ -13,7 +13,7 @@ from harness.agent.link import Link
 from harness.agent.loop import record_of
 from harness.agent.model import paid_extra
 from harness.agent.protocol import Message
-from harness.agent.tools import arguments_of, problems_of, restate_tools
+from harness.agent.tools import CUT_OFF, arguments_of, problems_of, restate_tools
 
 TRIES = 3
 
@@ -31,7 +31,7 @@ def ask_for_restatement(
     for step in range(first_step, last + 1):
         sent = [{key: value for key, value in message.items() if key != "extra"} for message in conversation]
         paid = caller.call(sent, restate_tools())
-        cut = paid.completion.finish_reason == "length"
+        cut = paid.completion.finish_reason in CUT_OFF
         found, replies = _read(paid.completion.message, cut=cut)
         answer = _answerable(paid.completion.message, cut=cut)
         notes = {"step": step, "restatement": found.model_dump() if found else None}

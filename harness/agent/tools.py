@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +18,18 @@ LONGEST_COMMAND = 200_000
 """Characters. No sensible command is longer, and the kernel takes no argument of more than 128 KiB anyway."""
 
 _BASH_BLOCK = re.compile(r"^```(?:bash|sh)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+_THOUGHT_TAG = re.compile(r"</?think>")
+_THOUGHTS = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
+
+CUT_OFF = {"length", "max_tokens", "model_context_window_exceeded"}
+"""Reasons to finish that mean that the answer has no end."""
+
+_WITHHELD = {
+    "content_filter": "withheld by the provider's content filter",
+    "refusal": "a refusal by the model",
+}
+"""Reasons to finish after which nothing of an answer is executed either."""
 
 
 def tool(name: str, description: str, parameters: Mapping[str, object]) -> Message:
@@ -52,6 +65,7 @@ class Answer:
     message: Message
     actions: list[Message] = field(default_factory=list)
     fault: str = ""
+    thoughts: str = ""
 
 
 def cut_off(message: Message) -> Answer:
@@ -61,21 +75,57 @@ def cut_off(message: Message) -> Answer:
 
 
 def read_answer(message: Message, finish_reason: str, nonce: str) -> Answer:
-    """Read an assistant message into actions: tool calls, or one ```bash block where a model has no tools."""
-    if finish_reason == "length":
-        return cut_off(message)
-    calls = cast("Sequence[Mapping[str, object]]", message.get("tool_calls") or ())
+    """Read an assistant message into actions: tool calls, or one ```bash block where a model has no tools.
+
+    What a model thinks aloud between `<think>` tags is neither executed nor sent again.
+    """
+    content, thoughts = _without_thoughts(str(message.get("content") or ""))
+    answer = message | {"content": content}
+    if finish_reason in CUT_OFF:
+        return replace(cut_off(answer), thoughts=thoughts)
+    if finish_reason in _WITHHELD:
+        kept: Message = {"role": "assistant", "content": content or "(the answer was withheld)"}
+        return Answer(message=kept, fault=_WITHHELD[finish_reason], thoughts=thoughts)
+    calls = _told_apart(cast("Sequence[Mapping[str, object]]", message.get("tool_calls") or ()))
     if calls:
         actions = [_action_of(call, nonce) for call in calls]
-        return Answer(message=message | {"tool_calls": [_kept(call) for call in calls]}, actions=actions)
-    content = str(message.get("content") or "")
-    kept: Message = message | {"content": content or "(empty answer)"}
+        kept = answer if content else {key: value for key, value in answer.items() if key != "content"}
+        kept |= {"tool_calls": [_kept(call) for call in calls]}
+        return Answer(message=kept, actions=actions, thoughts=thoughts)
+    kept = answer | {"content": content or "(empty answer)"}
     blocks = _BASH_BLOCK.findall(content)
     if len(blocks) == 1:
-        return Answer(message=kept, actions=[command_action(blocks[0].strip(), None, nonce)])
-    if finish_reason == "content_filter":
-        return Answer(message=kept, fault="withheld by the provider's content filter")
-    return Answer(message=kept, fault="without a tool call" if content.strip() else "empty")
+        action = command_action(blocks[0].strip(), None, nonce)
+        return Answer(message=kept, actions=[action], thoughts=thoughts)
+    fault = "without a tool call" if content.strip() else "empty"
+    return Answer(message=kept, fault=fault, thoughts=thoughts)
+
+
+def _without_thoughts(content: str) -> tuple[str, str]:
+    """Return the text without what was thought aloud, and the thoughts.
+
+    Some servers leave out the opening tag, which stands in the prompt; a cut answer has no closing one.
+    """
+    if not _THOUGHT_TAG.search(content):
+        return content, ""
+    head, closed, tail = content.partition("</think>")
+    if closed and "<think>" not in head:
+        content = f"<think>{head}</think>{tail}"
+    thoughts = "\n".join(match.strip() for match in _THOUGHTS.findall(content))
+    return _THOUGHTS.sub("", content).strip(), thoughts
+
+
+def _told_apart(calls: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Give each call of an answer an id of its own: a server may leave it empty, or repeat it."""
+    seen: set[object] = set()
+    apart: list[Mapping[str, object]] = []
+    for call in calls:
+        call_id = call.get("id")
+        if not call_id or call_id in seen:
+            call = dict(call) | {"id": f"call_{secrets.token_hex(8)}"}
+        seen.add(call["id"])
+        apart.append(call)
+    return apart
 
 
 def arguments_of(call: Mapping[str, object]) -> Message | str:

@@ -6,8 +6,17 @@ import hmac
 import re
 from collections.abc import Sequence
 
+from domain.hashing import feed
+
 _CLAIM = re.compile(rb"sha256=([0-9a-f]{64})")
 _NO_CLAIM = b"\0" * 32
+
+
+def _digest(body: bytes, secret: bytes) -> bytes:
+    """Return the HMAC. A web process has a writer's thread beside the one that this runs in."""
+    code = hmac.new(secret, None, "sha256")
+    feed(code, body)
+    return code.digest()
 
 
 def sign(body: bytes, secret: bytes) -> str:
@@ -27,6 +36,6 @@ def is_signed(body: bytes, claims: Sequence[bytes], secrets: Sequence[bytes]) ->
     claimed = bytes.fromhex(match[1].decode("ascii")) if match else _NO_CLAIM
     good = False
     for secret in secrets:
-        expected = hmac.digest(secret or b"\0", body, "sha256")
+        expected = _digest(body, secret or b"\0")
         good |= hmac.compare_digest(expected, claimed) and secret != b""
     return good and match is not None

@@ -276,10 +276,16 @@ def test_signals_in_any_order_never_break_a_task(signals: list[tuple[Event, Perm
 
 
 def settled(
-    outcome: Outcome, *, attempts: int = 1, recoveries: int = 0, reason: Reason | None = None, limit: int = 3
+    outcome: Outcome,
+    *,
+    attempts: int = 1,
+    recoveries: int = 0,
+    reason: Reason | None = None,
+    limit: int = 3,
+    retry_after: float | None = None,
 ) -> Settlement:
     task = a_task(State.RUNNING, attempts=attempts, recoveries=recoveries)
-    return settle(outcome, task, reason=reason, max_attempts=limit, now=NOW)
+    return settle(outcome, task, reason=reason, max_attempts=limit, now=NOW, retry_after=retry_after)
 
 
 @given(
@@ -359,6 +365,17 @@ def test_recoveries_come_later_and_later_and_end(outcome: Outcome, waits: list[i
     assert seen == waits
     assert recoveries == MAX_RECOVERIES
     assert result == Settlement(trigger=Trigger.BLOCKED, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"), [(None, 30), (0, 30), (5, 30), (3600, 3600), (10**12, 24 * 3600), (1e300, 24 * 3600)]
+)
+def test_a_provider_is_left_alone_as_long_as_it_asks_but_a_day_at_most(
+    asked: float | None, waits: int
+) -> None:
+    result = settled(Outcome.TRANSIENT, retry_after=asked)
+    assert result.trigger is Trigger.RELEASED
+    assert result.not_before == NOW + timedelta(seconds=waits)
 
 
 def test_an_outage_that_has_a_name_keeps_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -72,6 +73,14 @@ def test_in_what_the_provider_says(guarded: Town, error: Exception, state: State
     guarded.loop(Failing(error)).turn()
     assert guarded.task.state is state
     assert_nowhere(guarded)
+
+
+def test_a_task_waits_as_long_as_its_provider_asks(notes: Town) -> None:
+    notes.issue("docs")
+    notes.loop(Failing(ProviderUnavailable("429", retry_after=7200.0))).turn()
+    assert notes.task.state is State.QUEUED
+    assert notes.task.not_before is not None
+    assert notes.task.not_before - notes.task.updated_at > timedelta(hours=1, minutes=59)
 
 
 def test_in_what_git_says(guarded: Town) -> None:

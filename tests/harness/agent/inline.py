@@ -41,7 +41,7 @@ class InlineChild:
             report = Conversation(link, model, settings).run(load(Brief, link.receive("brief")["brief"]))
             link.tell("done", report=dump(AgentReport, report))
         except ProviderUnavailable as error:
-            link.tell("failed", kind="transient", message=str(error))
+            link.tell("failed", kind="transient", message=str(error), retry_after=error.retry_after)
         except AgentFailure as error:
             link.tell("failed", kind="permanent", message=str(error))
 

@@ -93,6 +93,36 @@ def test_an_outage_is_given_up_as_passing_and_costs_nothing(
     assert (ledger.spent_on_attempt(5), ledger.open) == (0, {})
 
 
+@pytest.mark.parametrize(
+    ("header", "seconds", "time"),
+    [("3600", 3600.0, {}), ("30", 30.0, {"wall_seconds": 10.0})],
+    ids=["longer than our patience", "longer than the attempt has"],
+)
+def test_a_wait_that_does_not_fit_is_left_to_the_queue(
+    play: Make,
+    endpoint: ScriptedModel,
+    session: ShellSession,
+    header: str,
+    seconds: float,
+    time: dict[str, float],
+) -> None:
+    fault = Fault(status=429, body=error("slow down"), headers={"Retry-After": header})
+    agent = play(failing(fault), model={"patience_seconds": 300.0}, **time)
+    with pytest.raises(ProviderUnavailable) as caught:
+        agent.run(a_brief(), session, a_meter(), Watcher())
+    assert caught.value.retry_after == seconds
+    assert len(endpoint.bill) == 1
+
+
+def test_a_provider_that_always_says_at_once_is_not_asked_without_end(
+    play: Make, endpoint: ScriptedModel, session: ShellSession
+) -> None:
+    fault = Fault(status=503, headers={"Retry-After": "0"})
+    with pytest.raises(ProviderUnavailable):
+        play(failing(fault), model=IMPATIENT).run(a_brief(), session, a_meter(), Watcher())
+    assert 1 < len(endpoint.bill) < 5
+
+
 def test_a_refused_connection_costs_nothing(play: Make, session: ShellSession) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -161,5 +191,18 @@ def test_an_overflow_that_stays_stops_with_the_work_kept(
     report = play(*turns).run(a_brief(), session, a_meter(ledger), Watcher())
     assert (report.claim, report.stopped_by) == (None, None)
     assert "does not fit the model's context" in report.stop_detail
-    assert len(endpoint.bill) == 3
+    assert len(endpoint.bill) == 2  # nothing can be taken out, and the same again would be too long again
     assert not ledger.open
+
+
+def test_a_far_too_long_conversation_is_halved_a_few_times_and_no_more(
+    play: Make, endpoint: ScriptedModel, session: ShellSession
+) -> None:
+    big = [bash(f"seq {n}000 {n}999") for n in range(1, 9)]
+    report = play(*big, bash("ls", fault=Fault(status=400, body=TOO_LONG))).run(
+        a_brief(), session, a_meter(), Watcher()
+    )
+    assert "does not fit the model's context" in report.stop_detail
+    sizes = [len(str(entry.request["messages"])) for entry in endpoint.bill[8:]]
+    assert 2 < len(sizes) < 5, sizes
+    assert sizes == sorted(set(sizes), reverse=True)

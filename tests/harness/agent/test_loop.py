@@ -11,9 +11,11 @@ import pytest
 from app.demo.scripted_model import Json, Script, ScriptedModel, ToolCall, Turn, bash, restate, submit
 from domain.errors import AgentFailure
 from domain.model import Limit, Money, Usage
+from harness.agent.settings import ModelSettings
 from harness.agent.transcript import messages_in
 from tests.harness.agent.conftest import KEY, model_settings
 from tests.harness.agent.inline import InlineAgent
+from tests.harness.agent.misbehaving import Misbehaving
 from tests.harness.agent.world import CLAIM, MemoryLedger, ShellSession, Watcher, a_brief, a_meter
 
 Make = Callable[..., InlineAgent]
@@ -154,6 +156,87 @@ def test_unknown_tools_and_malformed_arguments_go_back_as_errors(
     assert "the arguments are not JSON" in replies[1]
     assert "needs a `command`" in replies[2]
     assert replies[3] == "exit code 0\nfine"
+
+
+@pytest.mark.parametrize(
+    ("finish", "said"),
+    [
+        ("content_filter", "withheld by the provider's content filter"),
+        ("refusal", "withheld by the provider's content filter"),
+        ("length", "cut off"),
+        ("model_context_window_exceeded", "cut off"),
+    ],
+)
+def test_nothing_of_a_withheld_answer_is_run_and_three_end_the_work(
+    play: Make, endpoint: ScriptedModel, session: ShellSession, finish: str, said: str
+) -> None:
+    report = play(*[bash("touch executed", finish_reason=finish)] * 3, DONE).run(
+        a_brief(), session, a_meter(), Watcher()
+    )
+    assert session.commands == []
+    assert said in report.stop_detail
+    assert (report.claim, report.steps, len(endpoint.bill)) == (None, 3, 3)
+
+
+def test_a_refusal_is_told_apart_from_an_empty_answer(session: ShellSession) -> None:
+    message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+    answer = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 30, "completion_tokens": 8, "total_tokens": 38},
+    }
+    with Misbehaving(200, json.dumps(answer)) as endpoint:
+        agent = InlineAgent(ModelSettings(name="openai/m", api_key=KEY, api_base=endpoint.address))
+        watcher = Watcher()
+        report = agent.run(a_brief(), session, a_meter(), watcher)
+    assert (
+        report.stop_detail == "no usable answer: answers were a refusal by the model several times in a row"
+    )
+    assert len(endpoint.paths) == report.steps == 3
+    assert "I cannot help with that." in json.dumps(watcher.records)
+
+
+def test_several_calls_in_one_answer_are_answered_one_by_one_whatever_their_ids(
+    play: Make, endpoint: ScriptedModel, session: ShellSession
+) -> None:
+    same = tuple(ToolCall(name="bash", arguments={"command": f"echo {n}"}, call_id="call_0") for n in "ab")
+    nameless = (ToolCall(name="bash", arguments={"command": "echo c"}, call_id=""),)
+    report = play(Turn(calls=same + nameless), DONE).run(a_brief(), session, a_meter(), Watcher())
+    assert report.claim == CLAIM
+    assert session.commands == ["echo a", "echo b", "echo c"]
+    assert contents(last_request(endpoint), "tool") == [f"exit code 0\n{n}" for n in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("<think>Perhaps\n```bash\nrm -rf .\n```\nNo.</think>Look:\n```bash\necho seen\n```\n", "Look:"),
+        ("Perhaps\n```bash\nrm -rf .\n```\nNo.</think>Look:\n```bash\necho seen\n```\n", "Look:"),
+        ("Look:\n```bash\necho seen\n```\n<think>and then\n```bash\nrm -rf .\n```\n", "Look:"),
+    ],
+    ids=["whole", "without its opening", "without its end"],
+)
+def test_what_a_model_thinks_aloud_is_not_run_and_not_sent_again(
+    play: Make, endpoint: ScriptedModel, session: ShellSession, said: str, kept: str
+) -> None:
+    report = play(Turn(text=said), DONE).run(a_brief(), session, a_meter(), Watcher())
+    assert report.claim == CLAIM
+    assert session.commands == ["echo seen"]
+    (answer,) = contents(last_request(endpoint), "assistant")
+    assert kept in answer
+    assert "rm -rf" not in answer
+
+
+def test_thoughts_alone_are_an_empty_answer_and_stay_on_record(play: Make, session: ShellSession) -> None:
+    watcher = Watcher()
+    thinking = Turn(text="So\n<think>```bash\nrm -rf .\n```")
+    report = play(thinking, thinking, thinking).run(a_brief(), session, a_meter(), watcher)
+    assert "without a tool call" in report.stop_detail
+    assert session.commands == []
+    assert "rm -rf" in json.dumps(watcher.records)
 
 
 def test_a_wrong_report_goes_back_with_the_fields_named(
@@ -308,6 +391,15 @@ def test_usage_with_cached_tokens_and_the_providers_own_cost(
     assert (cost, billed) == (Money("0.0032"), None)
     assert ledger.booked[1][2:] == (Money("0.25"), Money("0.25"))
     assert ledger.booked[2][2:] == (Money("0.00014"), Money("1E-8"))
+
+
+def test_reasoning_tokens_are_paid_for_whether_or_not_they_are_in_the_sum(
+    play: Make, session: ShellSession
+) -> None:
+    ledger = MemoryLedger()
+    apart = {"prompt_tokens": 100, "completion_tokens": 10, "reasoning_tokens": 500}
+    play(bash("ls", usage=apart), DONE).run(a_brief(), session, a_meter(ledger), Watcher())
+    assert ledger.booked[0][1] == Usage(input_tokens=100, output_tokens=510)
 
 
 def test_an_answer_without_usage_is_booked_at_its_reservation(play: Make, session: ShellSession) -> None:

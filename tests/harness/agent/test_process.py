@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.demo.scripted_model import Script, ScriptedModel, bash, submit
+from app.demo.scripted_model import Fault, Script, ScriptedModel, bash, submit
 from domain.errors import AgentFailure, SandboxError, Stopped
 from domain.model import CommandResult, Limit
 from harness.agent.process import ChildAgent
@@ -119,6 +119,44 @@ def test_a_stop_ends_the_command_the_child_and_books_the_call_in_flight(
     assert ledger.booked[0][2] == ledger.booked[0][0].amount
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(kind="stall"),
+        Fault(kind="trickle"),
+        Fault(status=429, headers={"Retry-After": "15"}),
+    ],
+    ids=["a call that hangs", "a call that trickles", "a wait that was asked for"],
+)
+def test_a_stop_ends_a_real_child_in_the_middle_of(
+    agent: ChildAgent, endpoint: ScriptedModel, session: ShellSession, fault: Fault
+) -> None:
+    """The call and the wait would take 15 seconds and more; a stop comes through at once."""
+    endpoint.set_script("scripted", Script(turns=(bash("ls", fault=fault),)))
+    agent.prestart()
+    pid, ledger = agent.pid, MemoryLedger()
+    with pytest.raises(Stopped):
+        agent.run(a_brief(), session, a_meter(ledger), Watcher(lambda _: bool(endpoint.bill)))
+    assert gone(pid)
+    assert len(endpoint.bill) == 1
+    assert not ledger.open
+    assert [cost for _, _, cost, _ in ledger.booked] == [held.amount for held, *_ in ledger.booked]
+
+
+def test_a_stop_ends_a_child_that_waits_for_its_model(
+    endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
+) -> None:
+    agent = impostor(endpoint, tmp_path, READY, RESERVE, '{"type":"note","text":"trying again in 60 s"}')
+    agent.prestart()
+    pid, ledger = agent.pid, MemoryLedger()
+    with pytest.raises(Stopped):
+        agent.run(a_brief(), session, a_meter(ledger), Watcher(lambda _: bool(ledger.open)))
+    assert gone(pid)
+    assert not ledger.open
+    assert ledger.booked[0][2] == ledger.booked[0][0].amount
+
+
 def test_the_wall_clock_ends_a_run_that_waits(
     endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
 ) -> None:
@@ -183,6 +221,8 @@ def test_a_python_without_the_model_stack_is_told_with_its_complaint(
         [READY, '{"type":"reserve","input_tokens":-1,"wanted_output":5}'],
         [READY, '{"type":"stepped","step":true,"record":{}}'],
         [READY, '{"type":"publish"}'],
+        [READY, '{"type":"failed","kind":"transient","message":"x","retry_after":-1}'],
+        [READY, '{"type":"failed","kind":"transient","message":"x","retry_after":1e999}'],
         [READY, '{"type":"done","report":{"claim":{"root_cause":""}}}'],
     ],
 )
