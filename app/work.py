@@ -12,6 +12,7 @@ import structlog
 
 from app.clock import SystemClock
 from app.forges import open_forges
+from app.last_resort import LastResort
 from app.log import configure_logging
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
 from app.signals import stopping_on_signals
@@ -40,6 +41,9 @@ log = structlog.get_logger(__name__)
 
 BODIES_KEPT = timedelta(days=30)
 """How long the bodies of deliveries are kept; what was decided about them stays."""
+
+ORDERLY_SECONDS = 2.5
+"""For an orderly end. What supervises us kills what is left five seconds after the first process ended."""
 
 GUEST_TOOLBOX = "/opt/fixwright/bin"
 """Where the agent finds edit, view and search in the sandbox."""
@@ -99,7 +103,10 @@ def main() -> None:
         log.error("the sandbox does not hold; no task will run", problem=str(error))
     bell = Bell(settings.bell_path)
 
+    last_resort = LastResort(ORDERLY_SECONDS, loop.abandon)
+
     def stop() -> None:
+        last_resort.arm()
         loop.stop()
         bell.ring()
 

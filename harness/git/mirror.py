@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,6 +21,7 @@ from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import LogEntry, Snapshot, branch_ref, object_name, own_ref
 
 _FETCHED = "+refs/heads/*:refs/remotes/origin/*"
+_LOCK_POLL_SECONDS = 0.02
 # For remotes on this machine: their owner may be another user than ours, which git would refuse.
 _LOCAL_UPLOAD = "--upload-pack=git -c safe.directory=* upload-pack"
 
@@ -304,13 +306,24 @@ class Mirror:
         """Hold the repository against other writers of ours; locks that a killed git left are stale then."""
         descriptor = os.open(self.path / "fixwright.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._await_lock(descriptor)
             for stale in (*self.path.glob("*.lock"), *self.path.glob("refs/**/*.lock")):
                 if stale.name != "fixwright.lock":
                     stale.unlink(missing_ok=True)
             yield
         finally:
             os.close(descriptor)
+
+    def _await_lock(self, descriptor: int) -> None:
+        """Take the lock as soon as it is free. Raises Stopped: another worker may fetch for minutes."""
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.runner.check_stop()
+                time.sleep(_LOCK_POLL_SECONDS)
+            else:
+                return
 
 
 def _log_entry(line: str) -> LogEntry:
