@@ -77,7 +77,9 @@ class Assignment:
                 for suspect in found.suspects[:10]
             ),
             slices=found.slices,
-            hand_off=hand_off(order.past, continues=continues, files=self.ground.touched),
+            hand_off=hand_off(
+                order.past, continues=continues, files=self.ground.touched, lost=self.ground.lost
+            ),
             instructions=order.instructions,
             resume_messages=_messages(steps),
             skip_restatement=bool(steps) or order.attempt.number > 1,

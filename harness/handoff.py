@@ -12,6 +12,9 @@ from domain.text import clip, one_line, plain
 TAIL_LIMIT = 3000
 """Characters of failing output that are worth repeating."""
 
+LOST_LIMIT = 6000
+"""Characters of a difference that is shown because the work itself could not be carried on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastAttempt:
@@ -28,10 +31,13 @@ class PastAttempt:
     start_sha: str = ""
 
 
-def hand_off(past: Sequence[PastAttempt], *, continues: bool, files: Sequence[str] = ()) -> str:
+def hand_off(
+    past: Sequence[PastAttempt], *, continues: bool, files: Sequence[str] = (), lost: str = ""
+) -> str:
     """Return the hand-off text: one line per earlier attempt, then what failed last, with its output.
 
-    `continues` says that the worktree holds the earlier work; `files` are the paths that it touched.
+    `continues` says that the worktree holds the earlier work; `files` are the paths that it touched; `lost`
+    tells of earlier work that could not be carried on, with its difference.
     """
     if not past:
         return ""
@@ -40,6 +46,8 @@ def hand_off(past: Sequence[PastAttempt], *, continues: bool, files: Sequence[st
         lines.append("The worktree already contains that work. Files changed: " + ", ".join(files[:30]))
     elif not continues:
         lines.append("The worktree is clean again: nothing of the earlier work is in it.")
+    if lost:
+        lines.append(clip(plain(lost), LOST_LIMIT))
     last = past[-1].verdict
     if last is not None:
         lines.append(f"What the harness saw of it: {last.summary}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -32,6 +32,7 @@ class StoreJournal:
     attempt: Attempt
     halt: Halt
     redact: Redactor
+    tell: Callable[[str], object]
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
@@ -94,6 +95,10 @@ class StoreJournal:
     def judged(self, verdict: Verdict) -> None:
         """Store the verdict."""
         self.queue.save_verdict(self.attempt, redacted_verdict(verdict, self.redact))
+
+    def remark(self, text: str) -> None:
+        """Tell the people on the issue."""
+        self.tell(text)
 
     def should_stop(self) -> bool:
         """Tell whether a stop was asked for."""

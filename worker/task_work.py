@@ -189,6 +189,7 @@ class TaskWork:
             attempt=attempt,
             halt=self._halt,
             redact=shop.redact,
+            tell=lambda text: self._settler.voice.say(task, "remark", text),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result

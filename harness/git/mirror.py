@@ -15,7 +15,7 @@ from pathlib import Path
 from domain.errors import GitError
 from domain.model import CloneAccess
 from harness.change import DEFAULT_LIMITS, AddedLine, FileChange, ScanLimits, TreeEntry
-from harness.git import difference, pushing, trees
+from harness.git import difference, merging, pushing, trees
 from harness.git.environment import ATTRIBUTES, Person
 from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import LogEntry, Snapshot, branch_ref, object_name, own_ref
@@ -138,6 +138,10 @@ class Mirror:
         if done.code not in {0, 1}:
             raise done.failure()
         return done.output.decode().strip()
+
+    def merge(self, ours: str, theirs: str) -> merging.Merged:
+        """Return what two commits with a common ancestor come to, or the paths at which they conflict."""
+        return merging.merge(self.runner, self.place, ours, theirs)
 
     def log(self, base: str, head: str, limit: int = 200) -> tuple[LogEntry, ...]:
         """Return commits of `head` that `base` lacks, newest first; base "" means the whole history."""
