@@ -8,6 +8,7 @@ from pathlib import Path
 from domain.errors import GitError
 from domain.model import Outcome, Reason
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
+from harness.change import FileChange
 from harness.git import Mirror
 from harness.journal import Journal
 from harness.order import Bench, Ended, Order
@@ -20,7 +21,7 @@ from harness.workspace import Workspace, Workspaces
 class Ground:
     """What preparing found. `base_sha` is where our branch left the default one; all is judged against it.
 
-    `start_tree` is what the worktree began with; `touched` are the paths by which it differs from the base.
+    `start_tree` is what the worktree began with; `touched` is what differs in it from the base.
     `lost` is for the hand-off: earlier work that conflicts with the base; `remark` is for the issue.
     """
 
@@ -31,7 +32,7 @@ class Ground:
     config: RepoConfig
     workspace: Workspace
     start_tree: str
-    touched: tuple[str, ...]
+    touched: tuple[FileChange, ...]
     lost: str = ""
     remark: str = ""
 
@@ -64,7 +65,7 @@ class Preparation:
             config=config,
             workspace=self._workspace(mirror, start, start_tree),
             start_tree=start_tree,
-            touched=tuple(change.path for change in mirror.changes(base_tree, start_tree)),
+            touched=mirror.changes(base_tree, start_tree),
             lost=beginning.lost,
             remark=beginning.remark,
         )

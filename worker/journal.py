@@ -39,7 +39,7 @@ class StoreJournal:
 
     def __post_init__(self) -> None:
         self.restatement, self.claim = self.queue.report(self.attempt)
-        self.steps = [record for record in self.transcript.read() if "step" in record]
+        self.steps = [*self.transcript.steps()]
 
     @contextmanager
     def phase(self, name: str) -> Iterator[PhaseNote]:

@@ -177,14 +177,14 @@ class TaskWork:
             repository=repository,
             access=access,
             start_branch=readiness.live_branch(task, self._forge),
-            past=readiness.past_attempts(shop.queue, attempt),
+            past=readiness.past_attempts(shop.queue, attempt, lambda each: self._transcript(each).steps()),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
         )
         journal = StoreJournal(
             queue=shop.queue,
             ledger=shop.ledger,
-            transcript=Transcript(shop.transcripts / f"attempt-{attempt.id}.jsonl", shop.redact),
+            transcript=self._transcript(attempt),
             clock=shop.clock,
             attempt=attempt,
             halt=self._halt,
@@ -193,6 +193,9 @@ class TaskWork:
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result
+
+    def _transcript(self, attempt: Attempt) -> Transcript:
+        return Transcript(self._shop.transcripts / f"attempt-{attempt.id}.jsonl", self._shop.redact)
 
     def _went_on_publishing(self) -> bool:
         """Carry a publication on that a crash interrupted, before anything is paid for again."""

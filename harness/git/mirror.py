@@ -250,6 +250,11 @@ class Mirror:
         """Return the difference as text for people, cut off with a note after `limit` bytes."""
         return difference.patch(self.runner, self.place, base_tree, tree, context=context, limit=limit)
 
+    def fingerprint(self, base_tree: str, tree: str) -> str:
+        """Return a name for what a change does: the same for the same lines on another base."""
+        with self.throwaway() as place:
+            return difference.fingerprint(self.runner, place, base_tree, tree)
+
     def added_lines(self, base_tree: str, tree: str) -> tuple[AddedLine, ...]:
         """Return every line that a change adds, binary files included. Raises GitError beyond 64 MiB."""
         return difference.added_lines(self.runner, self.place, base_tree, tree)

@@ -216,6 +216,18 @@ def test_only_what_was_judged_can_be_repeated(calc: Workshop, outcome: Outcome, 
     assert (result.outcome is Outcome.REPEATED) is again
 
 
+@pytest.mark.parametrize(("outcome", "again"), [(Outcome.UNVERIFIED, True), (Outcome.VERIFIED, False)])
+def test_a_rejected_change_is_known_again_on_another_base(
+    calc: Workshop, outcome: Outcome, again: bool
+) -> None:
+    past = replace(earlier(calc, outcome, WRONG_FIX), start_sha="")
+    calc.world.commit({"NEW": "upstream\n"})
+
+    result = calc.attempt(plays(WRONG_FIX), calc.order(past=(past, replace(past, number=2, tree=""))))
+
+    assert (result.outcome is Outcome.REPEATED) is again
+
+
 def test_what_is_left_out_of_the_change_is_named(notes: Workshop) -> None:
     result = notes.attempt(
         plays(WRITE, "mkdir -p .venv/bin && touch .venv/bin/python x.orig"),

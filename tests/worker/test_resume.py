@@ -32,6 +32,18 @@ def history(town: Town, branch: str) -> list[str]:
     return [commit.sha for commit in town.world.git.commits(town.repository.id, branch)]
 
 
+def test_people_and_the_next_attempt_are_told_how_far_it_came(notes: Town) -> None:
+    issue, branch = stopped_at_a_limit(notes)
+
+    said = notes.said(issue)[-1].body
+    assert f"`{branch}`" in said and "README.md (+1 -1)" in said and "Last actions" in said
+    notes.comment(issue, "/fixwright resume")
+    notes.loop(plays(MORE)).turn()
+    told = notes.cast.briefs[0].hand_off
+    assert "already contains that work. Files changed: README.md (+1 -1)" in told
+    assert "Its last actions were:\n- printf '# Lamp" in told
+
+
 def test_a_moved_base_is_merged_into_the_branch_and_the_whole_is_verified(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     before = notes.branches[branch]
