@@ -43,6 +43,7 @@ _WAITS_FOR = {
     Reason.CONFIG: f"A correct .fixwright.yml or setting; {_RESUME}.",
     Reason.PROTECTED_PATH: "A person: the change needs a path that the service never touches.",
     Reason.BRANCH_MOVED: f"Somebody pushed to the branch: keep or remove that work; {_RESUME}.",
+    Reason.CONFLICT: f"The base branch merged into the task's branch, or that branch deleted; {_RESUME}.",
     Reason.SANDBOX: "The operator: no sandbox that holds can be had; see the worker's log, then resume.",
     Reason.INTERNAL_ERROR: "The operator: see the worker's log, then resume.",
     Reason.NOT_PERMITTED: "Somebody with write permission who puts the label on.",

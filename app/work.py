@@ -11,6 +11,7 @@ import structlog
 from app.chores import housekeeping
 from app.clock import SystemClock
 from app.forges import open_forges
+from app.last_resort import LastResort
 from app.log import configure_logging
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
 from app.signals import stopping_on_signals
@@ -35,6 +36,9 @@ from worker.signals import SignalDesk
 from worker.task_work import Shop
 
 log = structlog.get_logger(__name__)
+
+ORDERLY_SECONDS = 2.5
+"""For an orderly end. What supervises us kills what is left five seconds after the first process ended."""
 
 GUEST_TOOLBOX = "/opt/fixwright/bin"
 """Where the agent finds edit, view and search in the sandbox."""
@@ -94,7 +98,10 @@ def main() -> None:
         log.error("the sandbox does not hold; no task will run", problem=str(error))
     bell = Bell(settings.bell_path)
 
+    last_resort = LastResort(ORDERLY_SECONDS, loop.abandon)
+
     def stop() -> None:
+        last_resort.arm()
         loop.stop()
         bell.ring()
 

@@ -68,6 +68,7 @@ class Reason(StrEnum):
     CONFIG = "config"
     PROTECTED_PATH = "protected_path"
     BRANCH_MOVED = "branch_moved"
+    CONFLICT = "conflict"
     SANDBOX = "sandbox"
     INTERNAL_ERROR = "internal_error"
     NOT_PERMITTED = "not_permitted"

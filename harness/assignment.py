@@ -48,8 +48,7 @@ class Assignment:
             raise
         self._ask_first(report.restatement)
         if report.claim is None:
-            inspection.keep_unfinished()
-            raise _stopped_early(report)
+            raise _stopped_early(report, inspection.keep_unfinished())
         self.journal.claimed(report.claim)
         return report.claim
 
@@ -77,7 +76,9 @@ class Assignment:
                 for suspect in found.suspects[:10]
             ),
             slices=found.slices,
-            hand_off=hand_off(order.past, continues=continues, files=self.ground.touched),
+            hand_off=hand_off(
+                order.past, continues=continues, changed=self.ground.touched, lost=self.ground.lost
+            ),
             instructions=order.instructions,
             resume_messages=_messages(steps),
             skip_restatement=bool(steps) or order.attempt.number > 1,
@@ -112,10 +113,12 @@ class Assignment:
             session.close()
 
 
-def _stopped_early(report: AgentReport) -> Ended:
+def _stopped_early(report: AgentReport, left: str) -> Ended:
+    """Return the end of an agent that handed in nothing; `left` tells what it has come to."""
     if report.stopped_by is not None and report.stopped_by.is_daily:
         return Ended(Outcome.DAILY_LIMIT, None, report.stop_detail)
-    return Ended(Outcome.TASK_LIMIT, Reason.TASK_LIMIT, report.stop_detail or "The agent stopped.")
+    detail = report.stop_detail or "The agent stopped."
+    return Ended(Outcome.TASK_LIMIT, Reason.TASK_LIMIT, f"{detail}\n\n{left}" if left else detail)
 
 
 def _messages(steps: Sequence[Mapping[str, object]]) -> tuple[dict[str, object], ...]:

@@ -78,8 +78,11 @@ class AttemptRun:
         return self._result(Outcome.VERIFIED, None, "")
 
     def _line(self) -> None:
-        with self.journal.phase("prepare"):
+        with self.journal.phase("prepare") as note:
             ground = Preparation(self.bench, self.order, self.journal).prepare()
+            note.text = ground.remark.partition("\n")[0]
+        if ground.remark:
+            self.journal.remark(ground.remark)
         try:
             self.known.start = ground.start
             self._on(ground)

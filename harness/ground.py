@@ -8,11 +8,12 @@ from pathlib import Path
 from domain.errors import GitError
 from domain.model import Outcome, Reason
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
-from harness.checkpoints import last_checkpoint
+from harness.change import FileChange
 from harness.git import Mirror
 from harness.journal import Journal
 from harness.order import Bench, Ended, Order
 from harness.publish import StartPoint
+from harness.start import Beginning
 from harness.workspace import Workspace, Workspaces
 
 
@@ -20,7 +21,8 @@ from harness.workspace import Workspace, Workspaces
 class Ground:
     """What preparing found. `base_sha` is where our branch left the default one; all is judged against it.
 
-    `start_tree` is what the worktree began with; `touched` are the paths by which it differs from the base.
+    `start_tree` is what the worktree began with; `touched` is what differs in it from the base.
+    `lost` is for the hand-off: earlier work that conflicts with the base; `remark` is for the issue.
     """
 
     mirror: Mirror
@@ -30,7 +32,9 @@ class Ground:
     config: RepoConfig
     workspace: Workspace
     start_tree: str
-    touched: tuple[str, ...]
+    touched: tuple[FileChange, ...]
+    lost: str = ""
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,12 @@ class Preparation:
         mirror = self.bench.workspaces.mirror_for(order.repository)
         mirror.fetch(order.access)
         default = self._default_head(mirror)
-        start = self._start_point(mirror, default)
+        beginning = Beginning(mirror, order, self.journal, default)
+        start = beginning.start()
         self.journal.based_on(start.sha)
         base_sha = (mirror.merge_base(start.sha, default) or default) if start.branch else start.sha
         config = parse_repo_config(mirror.read_file(default, FILE_NAME))
-        base_tree, start_tree = mirror.tree_of(base_sha), self._start_tree(mirror, start)
+        base_tree, start_tree = mirror.tree_of(base_sha), beginning.tree(start)
         return Ground(
             mirror=mirror,
             start=start,
@@ -60,7 +65,9 @@ class Preparation:
             config=config,
             workspace=self._workspace(mirror, start, start_tree),
             start_tree=start_tree,
-            touched=tuple(change.path for change in mirror.changes(base_tree, start_tree)),
+            touched=mirror.changes(base_tree, start_tree),
+            lost=beginning.lost,
+            remark=beginning.remark,
         )
 
     def _default_head(self, mirror: Mirror) -> str:
@@ -73,34 +80,6 @@ class Preparation:
                 f"The repository has no commit on its default branch `{branch}`: nothing to work on.",
             )
         return head
-
-    def _start_point(self, mirror: Mirror, default: str) -> StartPoint:
-        """Begin from the live branch, with what people pushed to it, else from the default branch.
-
-        An attempt that goes on keeps its start, so that a commit which a person pushed meanwhile is noticed.
-        A head that is our own push, of this very attempt before a crash, is no such commit.
-        """
-        branch = self.order.start_branch
-        head = mirror.default_head(branch) if branch else ""
-        recorded = self.order.attempt.base_sha
-        if recorded and is_there(mirror, recorded) and not (head and head == self.order.task.wip_sha):
-            return StartPoint(sha=recorded, branch=branch if head else "")
-        return StartPoint(sha=head, branch=branch) if head else StartPoint(sha=default)
-
-    def _start_tree(self, mirror: Mirror, start: StartPoint) -> str:
-        """Return the tree to begin with: the last checkpoint, or the earlier work that is worth keeping.
-
-        Earlier work is kept only on the very commit that it was made on: on any other, its tree would take
-        back what others have changed since.
-        """
-        checkpoint = last_checkpoint(self.journal.past_steps())
-        if checkpoint and is_there(mirror, checkpoint):
-            return mirror.tree_of(checkpoint)
-        last = self.order.past[-1] if self.order.past else None
-        is_kept = last is not None and (last.outcome is Outcome.UNVERIFIED or last is self.order.unpublished)
-        if last and is_kept and last.tree and last.start_sha == start.sha:
-            return last.tree
-        return mirror.tree_of(start.sha)
 
     def _workspace(self, mirror: Mirror, start: StartPoint, tree: str) -> Workspace:
         order = self.order
@@ -128,11 +107,3 @@ class FreshCheckouts:
     def discard(self, checkout: Path) -> None:
         """Remove it, whatever the tests have made of it."""
         self.workspaces.remove(checkout)
-
-
-def is_there(mirror: Mirror, sha: str) -> bool:
-    """Tell whether a commit that was recorded is still in the mirror: mirrors may be made anew."""
-    try:
-        return bool(mirror.tree_of(sha))
-    except GitError:
-        return False

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.claim import Claim
 from domain.model import Outcome, TestRun, Verdict
 from domain.text import clip, one_line, plain
+from harness.change import FileChange
 
 TAIL_LIMIT = 3000
 """Characters of failing output that are worth repeating."""
+
+LAST_ACTIONS = 5
+"""How many of the last commands are worth telling."""
+
+FILES_SHOWN = 30
+
+LOST_LIMIT = 6000
+"""Characters of a difference that is shown because the work itself could not be carried on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +35,47 @@ class PastAttempt:
     verdict: Verdict | None
     tree: str = ""
     start_sha: str = ""
+    actions: tuple[str, ...] = ()
 
 
-def hand_off(past: Sequence[PastAttempt], *, continues: bool, files: Sequence[str] = ()) -> str:
+def actions_in(steps: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    """Return the last commands in the records of an attempt's steps, oldest first, each on one line."""
+    commands = [command for record in steps[-LAST_ACTIONS * 2 :] for command in _commands(record)]
+    return tuple(one_line(plain(command), 160) for command in commands[-LAST_ACTIONS:])
+
+
+def diffstat(changes: Sequence[FileChange]) -> str:
+    """Return changed files with their added and removed lines, the first 30 of them."""
+    shown = [f"{change.path} ({_counted(change)})" for change in changes[:FILES_SHOWN]]
+    more = [f"and {len(changes) - FILES_SHOWN} more"] if len(changes) > FILES_SHOWN else []
+    return ", ".join([*shown, *more])
+
+
+def progress_note(changes: Sequence[FileChange], actions: Sequence[str]) -> str:
+    """Return what unfinished work has come to: files against the branch point, and the last actions."""
+    files = f"Files changed: {diffstat(changes)}." if changes else "No file was changed."
+    return "\n".join([files, *(["Last actions:", *(f"- {action}" for action in actions)] if actions else [])])
+
+
+def hand_off(
+    past: Sequence[PastAttempt], *, continues: bool, changed: Sequence[FileChange] = (), lost: str = ""
+) -> str:
     """Return the hand-off text: one line per earlier attempt, then what failed last, with its output.
 
-    `continues` says that the worktree holds the earlier work; `files` are the paths that it touched.
+    `continues` says that the worktree holds the earlier work; `changed` is what it differs in from the
+    branch point; `lost` tells of earlier work that could not be carried on, with its difference.
     """
     if not past:
         return ""
     lines = [f"Attempt {attempt.number} ended {attempt.outcome}: {_tried(attempt)}" for attempt in past]
-    if continues and files:
-        lines.append("The worktree already contains that work. Files changed: " + ", ".join(files[:30]))
+    if continues and changed:
+        lines.append(f"The worktree already contains that work. Files changed: {diffstat(changed)}")
     elif not continues:
         lines.append("The worktree is clean again: nothing of the earlier work is in it.")
+    if lost:
+        lines.append(clip(plain(lost), LOST_LIMIT))
+    if past[-1].actions and past[-1].verdict is None:
+        lines += ["Its last actions were:", *(f"- {action}" for action in past[-1].actions)]
     last = past[-1].verdict
     if last is not None:
         lines.append(f"What the harness saw of it: {last.summary}")
@@ -58,3 +94,22 @@ def _tried(attempt: PastAttempt) -> str:
 
 def _failing(runs: Sequence[TestRun]) -> TestRun | None:
     return next((run for run in reversed(runs) if run.name.startswith("fixed") and run.failed_ids), None)
+
+
+def _counted(change: FileChange) -> str:
+    return "binary" if change.binary else f"+{change.lines_added} -{change.lines_removed}"
+
+
+def _commands(record: Mapping[str, object]) -> Iterator[str]:
+    """Yield the commands that a step's record tells of, in order."""
+    messages = record.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        extra = message.get("extra") if isinstance(message, Mapping) else None
+        if not isinstance(extra, Mapping):
+            continue
+        listed = extra.get("actions")
+        found = [extra, *(listed if isinstance(listed, list) else [])]
+        for action in found:
+            command = action.get("command") if isinstance(action, Mapping) else None
+            if isinstance(command, str) and command.strip():
+                yield command

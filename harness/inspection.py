@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from domain.errors import PolicyRefusal
+from domain.errors import GitError, PolicyRefusal
 from domain.model import Finding, Outcome, Reason, Severity, Verdict
 from harness.change import check_change, scan_secrets
 from harness.git import Snapshot
 from harness.ground import Ground
+from harness.handoff import PastAttempt, actions_in, progress_note
 from harness.journal import Journal
 from harness.order import Ended, Order, Progress
 from harness.publish import WipChange
@@ -16,6 +17,9 @@ from harness.verify import Baseline, VerifiedChange, Verifier
 
 _JUDGED = frozenset({Outcome.VERIFIED, Outcome.UNVERIFIED, Outcome.REFUSED, Outcome.REPEATED})
 """Outcomes that say something of the change itself; after the others the same change may come again."""
+
+_REJECTED = _JUDGED - {Outcome.VERIFIED}
+"""Outcomes after which the same change is no better on another base: it would go round in circles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +31,20 @@ class Inspection:
     journal: Journal
     known: Progress
 
-    def keep_unfinished(self) -> None:
-        """Keep what a stopped agent left, if it is fit for a branch; never as anything verified."""
+    def keep_unfinished(self) -> str:
+        """Keep what a stopped agent left, if it is fit for a branch; never as anything verified.
+
+        Returns what a person may want to know of it: files changed, and the last actions.
+        """
         try:
             snapshot = self._snapshot()
         except PolicyRefusal:
-            return
+            return ""
         moved = snapshot.tree != self.ground.mirror.tree_of(self.ground.start.sha)
         if moved and not self._critical_findings(snapshot):
             self.known.wip = WipChange(tree=snapshot.tree)
+        changes = self.ground.mirror.changes(self.ground.base_tree, snapshot.tree)
+        return progress_note(changes, actions_in(self.journal.past_steps()))
 
     def check(self, isolation: str) -> Snapshot:
         """Return the worktree as a tree that may be verified. Raises Ended, PolicyRefusal."""
@@ -80,9 +89,8 @@ class Inspection:
         return _critical((*found, *scan_secrets(mirror.added_lines(base_tree, snapshot.tree))))
 
     def _refuse_repetition(self, snapshot: Snapshot) -> None:
-        """End where an earlier attempt came to the same tree, with what was said of it then."""
-        judged = [past for past in self.order.past if past.outcome in _JUDGED]
-        earlier = next((past for past in judged if past.tree == snapshot.tree), None)
+        """End where an earlier attempt came to the same change, with what was said of it then."""
+        earlier = self._earlier(snapshot)
         if earlier is None:
             return
         if earlier.outcome is Outcome.REFUSED and earlier.verdict is not None:
@@ -93,6 +101,25 @@ class Inspection:
         seen = f": {earlier.verdict.summary}" if earlier.verdict is not None else "."
         detail = f"The change equals that of attempt {earlier.number}, which ended {earlier.outcome}{seen}"
         raise Ended(Outcome.REPEATED, Reason.REPEATED_DIFF, detail)
+
+    def _earlier(self, snapshot: Snapshot) -> PastAttempt | None:
+        """Return an earlier attempt that came to the same tree, or did the very same on another base."""
+        judged = [past for past in self.order.past if past.outcome in _JUDGED]
+        same = next((past for past in judged if past.tree == snapshot.tree), None)
+        rejected = [past for past in judged if past.outcome in _REJECTED and past.tree]
+        if same is not None or not rejected:
+            return same
+        mine = self.ground.mirror.fingerprint(self.ground.base_tree, snapshot.tree)
+        return next((past for past in rejected if self._fingerprint(past) == mine), None)
+
+    def _fingerprint(self, past: PastAttempt) -> str:
+        mirror = self.ground.mirror
+        if past.verdict is None:
+            return ""
+        try:
+            return mirror.fingerprint(mirror.tree_of(past.verdict.base_sha), past.tree)
+        except GitError:
+            return ""  # a mirror that was made anew lacks what was never pushed
 
     def _refuse(self, snapshot: Snapshot, findings: tuple[Finding, ...], isolation: str) -> None:
         self._judged(

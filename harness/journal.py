@@ -38,6 +38,9 @@ class Journal(Protocol):
     def judged(self, verdict: Verdict) -> None:
         """Take down what the harness saw."""
 
+    def remark(self, text: str) -> None:
+        """Tell the people on the issue, now, what they should know of the work. `text` is inert Markdown."""
+
     def should_stop(self) -> bool:
         """Tell whether the attempt must end now."""
 

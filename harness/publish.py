@@ -34,12 +34,19 @@ class WipChange:
 class StartPoint:
     """The commit that an attempt began from, and the task's branch that was then at it ("" when on none).
 
-    It is the parent of what gets published and, on a branch, the lease: a commit that somebody pushed
-    meanwhile makes the push fail instead of being overwritten.
+    It is the parent of what gets published. Where the base had moved on, it is a merge of ours that nobody
+    has seen yet. `lease` is where the remote branch was; a commit that somebody pushed meanwhile makes the
+    push fail instead of being overwritten.
     """
 
     sha: str
     branch: str = ""
+    merged_onto: str = ""
+
+    @property
+    def lease(self) -> str:
+        """The commit at which the branch must still be."""
+        return self.merged_onto or self.sha
 
 
 class Publisher:
@@ -107,7 +114,7 @@ class Publisher:
         return self._forge.ensure_pull(task.issue.repository_id, proposal)
 
     def _intend(self, task: Task, attempt: Attempt, start: StartPoint, content: _Content) -> Publication:
-        branch, expected = (start.branch, start.sha) if start.branch else self._new_branch(task)
+        branch, expected = (start.branch, start.lease) if start.branch else self._new_branch(task)
         commit = start.sha
         if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
             message = self._redact(report.commit_message(task, content.claim))

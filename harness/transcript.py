@@ -47,6 +47,10 @@ class Transcript:
                 records.append(record)
         return records
 
+    def steps(self) -> list[dict[str, object]]:
+        """Return the records of finished steps, oldest first."""
+        return [record for record in self.read() if "step" in record]
+
     def _ends_mid_line(self) -> bool:
         with self._path.open("rb") as file:
             if file.seek(0, os.SEEK_END) == 0:

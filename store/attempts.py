@@ -30,6 +30,14 @@ _PROGRESS = f"""
     RETURNING *
 """
 
+# A cancel ends the attempt under its worker, whose last stretch is a fact all the same.
+_ADD_PHASE = """
+    INSERT INTO phases (attempt_id, name, started_at, seconds, cost, note)
+    SELECT attempts.id, :name, :started_at, :seconds, :cost, :note
+    FROM attempts JOIN tasks ON tasks.id = task_id
+    WHERE attempts.id = :id AND attempts.generation = :generation AND tasks.generation = :generation
+"""
+
 
 class AttemptRecords:
     """The part of the task queue that keeps attempts.
@@ -108,21 +116,20 @@ class AttemptRecords:
         return [attempt_from(row) for row in rows]
 
     def add_phase(self, attempt: Attempt, phase: Phase) -> None:
-        """Append a stretch to the timeline."""
-        values = (
-            attempt.id,
-            storable(phase.name),
-            time_text(phase.started_at),
-            phase.seconds,
-            billionths(phase.cost),
-            storable(phase.note),
-        )
+        """Append a stretch to the timeline, of an attempt that was ended under it as well.
+
+        Raises StaleWrite when the attempt was taken up by another, or its task was claimed anew.
+        """
+        values: dict[str, str | int | float] = {
+            "name": storable(phase.name),
+            "started_at": time_text(phase.started_at),
+            "seconds": phase.seconds,
+            "cost": billionths(phase.cost),
+            "note": storable(phase.note),
+        }
         with self._database.write() as connection:
-            connection.execute(
-                "INSERT INTO phases (attempt_id, name, started_at, seconds, cost, note)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                values,
-            )
+            if not connection.execute(_ADD_PHASE, values | _fence_of(attempt)).rowcount:
+                raise _stale(attempt)
 
     def phases(self, task_id: int) -> list[tuple[int, Phase]]:
         """Return (attempt number, phase) for the whole task, in order."""
@@ -173,7 +180,8 @@ class AttemptRecords:
     def _update(self, attempt: Attempt, assignment: str, values: Mapping[str, str | bytes | None]) -> None:
         with self._database.write() as connection:
             changed = connection.execute(
-                f"UPDATE attempts SET {assignment} WHERE {_FENCE}", {**values, **_fence_of(attempt)}
+                f"UPDATE attempts SET {assignment} WHERE {_FENCE} AND outcome IS NULL",
+                {**values, **_fence_of(attempt)},
             ).rowcount
             if not changed:
                 raise _stale(attempt)

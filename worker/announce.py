@@ -60,6 +60,10 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         "Somebody pushed to the branch while I was working, so I pushed nothing.",
         f"{_COMMAND} starts from what is on the branch now.",
     ),
+    Reason.CONFLICT: (
+        "The base branch has moved on, and people's work on the branch conflicts with it; I changed nothing.",
+        f"merge the base into the branch, or delete it to start anew; then a maintainer writes {_COMMAND}.",
+    ),
     Reason.CRASH_LOOP: (
         "The work on this issue stopped the service several times, so I set it aside.",
         f"the operator looks at the service's log; then a maintainer writes {_COMMAND}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -32,13 +32,14 @@ class StoreJournal:
     attempt: Attempt
     halt: Halt
     redact: Redactor
+    tell: Callable[[str], object]
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.restatement, self.claim = self.queue.report(self.attempt)
-        self.steps = [record for record in self.transcript.read() if "step" in record]
+        self.steps = [*self.transcript.steps()]
 
     @contextmanager
     def phase(self, name: str) -> Iterator[PhaseNote]:
@@ -94,6 +95,10 @@ class StoreJournal:
     def judged(self, verdict: Verdict) -> None:
         """Store the verdict."""
         self.queue.save_verdict(self.attempt, redacted_verdict(verdict, self.redact))
+
+    def remark(self, text: str) -> None:
+        """Tell the people on the issue."""
+        self.tell(text)
 
     def should_stop(self) -> bool:
         """Tell whether a stop was asked for."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import structlog
 
-from domain.errors import FixwrightError, StoreUnavailable
+from domain.errors import FixwrightError, StaleWrite, StoreUnavailable
 from domain.model import Outcome, Reason, Task
 from domain.ports import Landing
 from domain.states import State, Trigger
@@ -52,6 +52,7 @@ class Loop:
         self.poll_seconds = poll_seconds
         self._stopping = threading.Event()
         self._halt: Halt | None = None
+        self._task: Task | None = None
         self._untold: list[int] = []
         self._caught_up = False
 
@@ -61,6 +62,19 @@ class Loop:
         halt = self._halt
         if halt is not None:
             halt.ask(Outcome.INTERRUPTED)
+
+    def abandon(self) -> None:
+        """Give back what is being worked on, from a thread other than its own: that one hangs.
+
+        Nothing is counted against the task: it goes on from its last step. The process must end right after.
+        """
+        task = self._task
+        if task is None:
+            return
+        try:
+            self.shop.queue.move(task, Trigger.RELEASED)
+        except (StaleWrite, StoreUnavailable) as error:
+            log.warning("task not given back", task=task.id, why=str(error))
 
     def run(self) -> None:
         """Work until `stop`. While the store cannot be reached, nothing is done and nothing is lost."""
@@ -119,7 +133,7 @@ class Loop:
 
     def _work_on(self, task: Task) -> None:
         halt = Halt()
-        self._halt = halt
+        self._halt, self._task = halt, task
         if self._stopping.is_set():
             halt.ask(Outcome.INTERRUPTED)
         log.info("task claimed", task=task.id, issue=task.issue.number, repository=task.repository_name)
@@ -134,7 +148,7 @@ class Loop:
             log.exception("task failed unexpectedly", task=task.id)
             self._set_aside(task)
         finally:
-            self._halt = None
+            self._halt = self._task = None
         log.info("task settled", task=task.id, state=self.shop.queue.task(task.id).state)
         self._untold.append(task.id)
         self._tell()

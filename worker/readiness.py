@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 from domain.errors import NotFound
 from domain.model import Attempt, Reason, Task
 from domain.policy import may_trigger
 from domain.ports import Forge, TaskQueue
 from domain.text import clip
-from harness.handoff import PastAttempt
+from harness.handoff import PastAttempt, actions_in
 
 MAX_INSTRUCTIONS = 10
 """How many of the maintainers' newest comments the agent gets to read."""
@@ -72,8 +74,10 @@ def is_by_maintainer(task: Task, forge: Forge) -> bool:
     return may_trigger(forge.permission_of(task.issue.repository_id, author), author)
 
 
-def past_attempts(queue: TaskQueue, current: Attempt) -> tuple[PastAttempt, ...]:
-    """Return the task's closed attempts, oldest first."""
+def past_attempts(
+    queue: TaskQueue, current: Attempt, steps_of: Callable[[Attempt], Sequence[Mapping[str, object]]]
+) -> tuple[PastAttempt, ...]:
+    """Return the task's closed attempts, oldest first; `steps_of` reads an attempt's transcript."""
     past = []
     for attempt in queue.attempts(current.task_id):
         if attempt.id == current.id or attempt.outcome is None:
@@ -87,6 +91,7 @@ def past_attempts(queue: TaskQueue, current: Attempt) -> tuple[PastAttempt, ...]
                 verdict=verdict,
                 tree=verdict.tree if verdict else "",
                 start_sha=attempt.base_sha,
+                actions=actions_in(steps_of(attempt)) if verdict is None else (),
             )
         )
     return tuple(past)

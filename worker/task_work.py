@@ -17,6 +17,7 @@ from domain.errors import (
     GitUnavailable,
     SandboxError,
     StaleWrite,
+    Stopped,
     StoreUnavailable,
     Unpriced,
 )
@@ -28,6 +29,7 @@ from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
 from harness.publish import Publisher
+from harness.stopping import StopSignal
 from harness.transcript import Transcript
 from worker import readiness
 from worker.halt import Halt
@@ -74,6 +76,11 @@ class TaskWork:
         self._halt = halt
         self._forge = shop.forges[task.issue.forge]
         self._attempt: Attempt | None = None
+        stop, sandbox = StopSignal(), InterruptibleSandbox(shop.bench.sandbox)
+        halt.on_ask(stop.request)
+        halt.on_ask(sandbox.interrupt)
+        workspaces = shop.bench.workspaces.stoppable(stop)
+        self._bench = replace(shop.bench, sandbox=sandbox, workspaces=workspaces)
         self._settler = Settler(
             queue=shop.queue,
             ledger=shop.ledger,
@@ -98,14 +105,29 @@ class TaskWork:
                 result = self._result()
                 if result is not None:
                     self._shop.desk.clear()  # what people said until now counts before anything is published
-                    self._settler.settle(self._task, self._attempt, result)
+                    self._settle(result)
         except StaleWrite as error:
             log.info("task was moved by somebody else", task=self._task.id, why=str(error))
+
+    def _settle(self, result: AttemptResult) -> None:
+        """Settle; a stop in the middle of publishing leaves the attempt open, and the next claim goes on."""
+        try:
+            self._settler.settle(self._task, self._attempt, result)
+        except Stopped:
+            self._settler.settle(self._task, self._attempt, self._stopped())
+
+    def _stopped(self) -> AttemptResult:
+        """Return what a stop means. Raises StaleWrite where the task is somebody else's now."""
+        if self._halt.outcome is Outcome.CANCELLED:
+            raise StaleWrite("cancelled while running")
+        return AttemptResult(outcome=Outcome.INTERRUPTED)
 
     def _result(self) -> AttemptResult | None:
         """Return what the task came to; errors of forge, git and sandbox around the attempt included."""
         try:
             return self._work()
+        except Stopped:
+            return self._stopped()
         except (ForgeUnavailable, GitUnavailable, StoreUnavailable) as error:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(error))
         except Unpriced as error:
@@ -128,7 +150,7 @@ class TaskWork:
             self._settler.withdraw(task, Reason.WITHDRAWN, "The repository is archived.")
             return None
         access = self._forge.clone_access(repository.id)
-        mirror = shop.bench.workspaces.mirror_for(repository)
+        mirror = self._bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access, redact=shop.redact)
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
@@ -155,25 +177,25 @@ class TaskWork:
             repository=repository,
             access=access,
             start_branch=readiness.live_branch(task, self._forge),
-            past=readiness.past_attempts(shop.queue, attempt),
+            past=readiness.past_attempts(shop.queue, attempt, lambda each: self._transcript(each).steps()),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
         )
         journal = StoreJournal(
             queue=shop.queue,
             ledger=shop.ledger,
-            transcript=Transcript(shop.transcripts / f"attempt-{attempt.id}.jsonl", shop.redact),
+            transcript=self._transcript(attempt),
             clock=shop.clock,
             attempt=attempt,
             halt=self._halt,
             redact=shop.redact,
+            tell=lambda text: self._settler.voice.say(task, "remark", text),
         )
-        sandbox = InterruptibleSandbox(shop.bench.sandbox)
-        self._halt.on_ask(sandbox.interrupt)
-        result = AttemptRun(replace(shop.bench, sandbox=sandbox), order, meter, journal).run()
-        if self._halt.outcome is Outcome.CANCELLED:
-            raise StaleWrite("cancelled while running")
-        return result
+        result = AttemptRun(self._bench, order, meter, journal).run()
+        return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result
+
+    def _transcript(self, attempt: Attempt) -> Transcript:
+        return Transcript(self._shop.transcripts / f"attempt-{attempt.id}.jsonl", self._shop.redact)
 
     def _went_on_publishing(self) -> bool:
         """Carry a publication on that a crash interrupted, before anything is paid for again."""

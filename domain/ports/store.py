@@ -183,7 +183,7 @@ class TaskQueue(Protocol):
         """Return a task's attempts, oldest first."""
 
     def add_phase(self, attempt: Attempt, phase: Phase) -> None:
-        """Append a stretch to the timeline."""
+        """Append a stretch to the timeline. Raises StaleWrite when the attempt or its task is another's."""
 
     def phases(self, task_id: int) -> list[tuple[int, Phase]]:
         """Return (attempt number, phase) for the whole task, in order."""

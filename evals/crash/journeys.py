@@ -31,7 +31,7 @@ class Journey:
     """One kind of journey, and how it must end whoever died on the way.
 
     `scripts` are the agent's commands, attempt by attempt; `said` are comments that the maintainer writes,
-    one each time that nothing is left to do.
+    one each time that nothing is left to do; before each, `pushed` is put on the default branch.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Journey:
     pulls: int
     restatement: Restatement | None = None
     said: Sequence[str] = ()
+    pushed: Mapping[str, bytes] | None = None
     max_iterations: int = 20
     branches: int = 1
 
@@ -74,12 +75,13 @@ FIX = Journey(
     pulls=1,
 )
 LIMIT = Journey(
-    name="limit, branch, resumed",
+    name="limit, base moves, resumed",
     files=NOTES,
     label="docs",
     scripts=((_WRITE, "true", "true", "true"), ("echo more >> README.md",)),
     max_iterations=3,
     said=("/fixwright resume",),
+    pushed={"NEW.md": b"upstream\n"},
     ends=State.IN_REVIEW,
     outcomes=(Outcome.TASK_LIMIT, Outcome.VERIFIED),
     pulls=1,

@@ -111,8 +111,11 @@ class World:
         world.close()
 
     def says(self, text: str) -> None:
-        """Let the maintainer comment, and the service hear of it."""
-        self.forge.comment(self.issue, self.queue.tasks()[0].requested_by, text)
+        """Let the maintainer push what the journey has, and comment; the service hears of it."""
+        maintainer, repository = self.queue.tasks()[0].requested_by, self.repository
+        if self.journey.pushed:
+            self.forge.git.push(repository.id, repository.default_branch, self.journey.pushed, by=maintainer)
+        self.forge.comment(self.issue, maintainer, text)
         self.deliver()
 
     def deliver(self) -> None:

@@ -1,6 +1,7 @@
 """Trusted git: the only runner, the mirror of a remote repository, and the push."""
 
 from harness.git.environment import Person
+from harness.git.merging import Merged
 from harness.git.mirror import Mirror
 from harness.git.runner import Completed, GitRunner, Limits, Place
 from harness.git.values import LogEntry, Snapshot, TreeEntry
@@ -10,6 +11,7 @@ __all__ = [
     "GitRunner",
     "Limits",
     "LogEntry",
+    "Merged",
     "Mirror",
     "Person",
     "Place",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,6 +129,29 @@ def patch(git: GitRunner, place: Place, base_tree: str, tree: str, *, context: i
         raise done.failure()
     text = done.output.decode("utf-8", "replace")
     return text + f"\n[… cut off after {limit} bytes …]\n" if done.clipped else text
+
+
+def fingerprint(git: GitRunner, place: Place, base_tree: str, tree: str) -> str:
+    """Return a name for what a change does, the same wherever it does it and on whatever base."""
+    digest = hashlib.sha256()
+    for change in changes(git, place, base_tree, tree):
+        new = change.new_sha if change.binary else ""
+        digest.update(os.fsencode(f"{change.path}\0{change.old_mode}\0{change.new_mode}\0{new}\n"))
+    shown = git.run(
+        place,
+        "diff-tree",
+        "-r",
+        "-p",
+        "--unified=0",
+        *_PLAIN,
+        object_name(base_tree),
+        object_name(tree),
+        limits=_LONG,
+    )
+    for line in shown.split(b"\n"):
+        if not line.startswith((b"index ", b"@@ ")):
+            digest.update(line + b"\n")
+    return digest.hexdigest()
 
 
 def added_lines(git: GitRunner, place: Place, base_tree: str, tree: str) -> tuple[AddedLine, ...]:

@@ -22,6 +22,7 @@ VERBS = frozenset(
         "ls-remote",
         "ls-tree",
         "merge-base",
+        "merge-tree",
         "pack-objects",
         "prune",
         "push",

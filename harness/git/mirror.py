@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,12 +15,13 @@ from pathlib import Path
 from domain.errors import GitError
 from domain.model import CloneAccess
 from harness.change import DEFAULT_LIMITS, AddedLine, FileChange, ScanLimits, TreeEntry
-from harness.git import difference, pushing, trees
+from harness.git import difference, merging, pushing, trees
 from harness.git.environment import ATTRIBUTES, Person
 from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import LogEntry, Snapshot, branch_ref, object_name, own_ref
 
 _FETCHED = "+refs/heads/*:refs/remotes/origin/*"
+_LOCK_POLL_SECONDS = 0.02
 # For remotes on this machine: their owner may be another user than ours, which git would refuse.
 _LOCAL_UPLOAD = "--upload-pack=git -c safe.directory=* upload-pack"
 
@@ -137,6 +139,10 @@ class Mirror:
             raise done.failure()
         return done.output.decode().strip()
 
+    def merge(self, ours: str, theirs: str) -> merging.Merged:
+        """Return what two commits with a common ancestor come to, or the paths at which they conflict."""
+        return merging.merge(self.runner, self.place, ours, theirs)
+
     def log(self, base: str, head: str, limit: int = 200) -> tuple[LogEntry, ...]:
         """Return commits of `head` that `base` lacks, newest first; base "" means the whole history."""
         shown = self.runner.run(
@@ -244,6 +250,11 @@ class Mirror:
         """Return the difference as text for people, cut off with a note after `limit` bytes."""
         return difference.patch(self.runner, self.place, base_tree, tree, context=context, limit=limit)
 
+    def fingerprint(self, base_tree: str, tree: str) -> str:
+        """Return a name for what a change does: the same for the same lines on another base."""
+        with self.throwaway() as place:
+            return difference.fingerprint(self.runner, place, base_tree, tree)
+
     def added_lines(self, base_tree: str, tree: str) -> tuple[AddedLine, ...]:
         """Return every line that a change adds, binary files included. Raises GitError beyond 64 MiB."""
         return difference.added_lines(self.runner, self.place, base_tree, tree)
@@ -304,13 +315,24 @@ class Mirror:
         """Hold the repository against other writers of ours; locks that a killed git left are stale then."""
         descriptor = os.open(self.path / "fixwright.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._await_lock(descriptor)
             for stale in (*self.path.glob("*.lock"), *self.path.glob("refs/**/*.lock")):
                 if stale.name != "fixwright.lock":
                     stale.unlink(missing_ok=True)
             yield
         finally:
             os.close(descriptor)
+
+    def _await_lock(self, descriptor: int) -> None:
+        """Take the lock as soon as it is free. Raises Stopped: another worker may fetch for minutes."""
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.runner.check_stop()
+                time.sleep(_LOCK_POLL_SECONDS)
+            else:
+                return
 
 
 def _log_entry(line: str) -> LogEntry:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import select
 import selectors
+import shutil
 import signal
 import subprocess
 import time
@@ -14,11 +16,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from domain.errors import CredentialRefused, GitError, GitUnavailable
+from domain.errors import CredentialRefused, GitError, GitUnavailable, Stopped
 from domain.model import CloneAccess
 from domain.text import Redactor, plain
 from harness.git.credential import check_access, offered
-from harness.git.environment import DEFAULT_COMMITTER, VERBS, Person, settings, variables
+from harness.git.environment import DEFAULT_COMMITTER, SEARCH_PATH, VERBS, Person, settings, variables
+from harness.stopping import StopSignal
 
 _STDERR_KEPT = 64 * 2**10
 _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
@@ -95,8 +98,24 @@ class GitRunner:
         self._redact = redact
         self._protocols = protocols
         self._ca_file = ca_file
+        self._stop: StopSignal | None = None
+        self._leash = _leash()
         self._directory = home.absolute() / "empty"
         self._directory.mkdir(mode=0o711, parents=True, exist_ok=True)
+
+    def stoppable(self, stop: StopSignal) -> GitRunner:
+        """Return the same runner for one attempt: with the stop, calls to a remote end and raise Stopped.
+
+        What works on our own repositories alone is short, and is let finish: a checkpoint may be in it.
+        """
+        runner = copy.copy(self)
+        runner._stop = stop
+        return runner
+
+    def check_stop(self) -> None:
+        """Raise Stopped where a stop was asked for."""
+        if self._stop is not None and self._stop.requested:
+            raise Stopped("asked to stop")
 
     def run(
         self,
@@ -126,12 +145,13 @@ class GitRunner:
         """Run one verb and return how it ended, whatever its exit status.
 
         `people` may set GIT_AUTHOR_* and GIT_COMMITTER_* only. Raises GitError for a forbidden verb or
-        address, a time-out, or more output than allowed.
+        address, a time-out, or more output than allowed; Stopped for a remote when a stop was asked for.
         """
         if verb not in VERBS:
             raise GitError(f"git {verb} is not one of the verbs that the harness uses")
         if access is not None:
             check_access(access, self._protocols)
+            self.check_stop()
         environment = self._environment(place, access, people or {})
         if verb == "check-ignore":
             del environment["GIT_LITERAL_PATHSPECS"]  # it takes no patterns anyway, and refuses the variable
@@ -148,7 +168,7 @@ class GitRunner:
                 start_new_session=True,
                 umask=0o022,
             )
-            output, error, clipped = _collect(process, verb, limits)
+            output, error, clipped = _collect(process, verb, limits, self._stop if access else None)
         text = self._redacted(error.decode("utf-8", "replace"), access)
         return Completed(verb, process.returncode, output, text, clipped)
 
@@ -167,7 +187,7 @@ class GitRunner:
         chosen = [*settings(access.protocol if access else ""), *credential]
         if self._ca_file is not None:
             chosen.append(f"http.sslCAInfo={self._ca_file}")
-        command = ["git", "--no-pager", f"--git-dir={place.git_dir.absolute()}"]
+        command = [*self._leash, "git", "--no-pager", f"--git-dir={place.git_dir.absolute()}"]
         if place.work_tree is not None:
             command.append(f"--work-tree={place.work_tree.absolute()}")
         for setting in chosen:
@@ -196,13 +216,26 @@ def _standard_input(content: bytes) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _collect(process: subprocess.Popen[bytes], verb: str, limits: Limits) -> tuple[bytes, bytes, bool]:
+def _leash() -> list[str]:
+    """Return what makes the kernel end git with the thread that waits for it, where the machine has it.
+
+    A git that outlived a killed worker could still write when the next one has begun.
+    """
+    found = shutil.which("setpriv", path=SEARCH_PATH)
+    if found is None or Path(found).resolve().name == "busybox":
+        return []
+    return [found, "--pdeathsig", "KILL", "--"]
+
+
+def _collect(
+    process: subprocess.Popen[bytes], verb: str, limits: Limits, stop: StopSignal | None
+) -> tuple[bytes, bytes, bool]:
     """Read both pipes up to the limits, and leave no process of the call behind, however this ends."""
     deadline = time.monotonic() + limits.seconds
     output, error = bytearray(), bytearray()
     clipped = False
     try:
-        for is_output, chunk in _chunks(process, deadline):
+        for is_output, chunk in _chunks(process, deadline, stop):
             if not is_output:
                 error += chunk[: max(0, _STDERR_KEPT - len(error))]
                 continue
@@ -221,8 +254,13 @@ def _collect(process: subprocess.Popen[bytes], verb: str, limits: Limits) -> tup
     return bytes(output[: limits.output]), bytes(error), clipped
 
 
-def _chunks(process: subprocess.Popen[bytes], deadline: float) -> Iterator[tuple[bool, bytes]]:
-    """Yield (is standard output, bytes) until both pipes end, or the process has and all is read."""
+def _chunks(
+    process: subprocess.Popen[bytes], deadline: float, stop: StopSignal | None
+) -> Iterator[tuple[bool, bytes]]:
+    """Yield (is standard output, bytes) until both pipes end, or the process has and all is read.
+
+    Raises TimeoutError, Stopped.
+    """
     with selectors.DefaultSelector() as selector:
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
@@ -232,6 +270,8 @@ def _chunks(process: subprocess.Popen[bytes], deadline: float) -> Iterator[tuple
             if left <= 0:
                 raise TimeoutError
             ready = selector.select(min(left, 0.2))
+            if stop is not None and stop.requested:
+                raise Stopped("asked to stop")
             if not ready and _has_ended(process):
                 return  # a stray child still holds the pipe; nobody reads what it may say
             for key, _ in ready:

@@ -18,7 +18,8 @@ from harness.sandbox.identity import Identity
 from harness.sandbox.launch import Launched, launch
 from harness.sandbox.limits import IDLE_PRIORITY, limit_options, threads_of
 from harness.sandbox.results import result_of, unsendable
-from harness.sandbox.supervise import Check, Ending, StopSignal, Watch, drain
+from harness.sandbox.supervise import Check, Ending, Watch, drain
+from harness.stopping import StopSignal
 
 
 class CommandSession(ABC):

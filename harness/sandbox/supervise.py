@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.sandbox.capture import OutputCapture
+from harness.stopping import StopSignal
 
 _CHUNK = 2**16
 _TICK_SECONDS = 0.2
@@ -28,27 +29,6 @@ class Ending(StrEnum):
 
 Check = Callable[[], Ending]
 """Asked now and then while a command runs; BY_ITSELF means that all is well."""
-
-
-class StopSignal:
-    """A lasting request to stop, that any thread may make and that wakes whoever waits."""
-
-    def __init__(self) -> None:
-        self._descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self.requested = False
-
-    def request(self) -> None:
-        """Ask for the stop. Safe from a signal handler."""
-        self.requested = True
-        os.eventfd_write(self._descriptor, 1)
-
-    def fileno(self) -> int:
-        """Return the descriptor that becomes readable with the request."""
-        return self._descriptor
-
-    def __del__(self) -> None:
-        # Not with the session: a late request must never write to a descriptor that is somebody else's now.
-        os.close(self._descriptor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ import structlog
 from domain.errors import GitError
 from domain.model import Repository
 from harness.git import GitRunner, Mirror
+from harness.stopping import StopSignal
 from harness.workspace.decoy import write_decoy
 from harness.workspace.removal import give_tree, measure_tree, remove_tree
 
@@ -47,6 +48,10 @@ class Workspaces:
         for directory, mode in ((self.root, 0o711), (self._mirrors, 0o700), (self._work, 0o711)):
             directory.mkdir(parents=True, exist_ok=True)
             directory.chmod(mode)
+
+    def stoppable(self, stop: StopSignal) -> Workspaces:
+        """Return the same places for one attempt: with the stop, no call to a remote goes on."""
+        return Workspaces(self.root, self.owner, self.runner.stoppable(stop))
 
     def mirror_for(self, repository: Repository) -> Mirror:
         """Return the mirror of a repository, kept by forge and permanent id. Raises GitError."""

@@ -36,6 +36,7 @@ class MemoryJournal:
     steps: list[Mapping[str, object]] = field(default_factory=list)
     phases: list[tuple[str, str]] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     base: str = ""
     stop_in: str = ""
 
@@ -63,6 +64,9 @@ class MemoryJournal:
 
     def judged(self, verdict: Verdict) -> None:
         self.verdicts.append(verdict)
+
+    def remark(self, text: str) -> None:
+        self.remarks.append(text)
 
     def should_stop(self) -> bool:
         return False

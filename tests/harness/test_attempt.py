@@ -159,7 +159,7 @@ def earlier(workshop: Workshop, outcome: Outcome, *commands: str) -> PastAttempt
     return past
 
 
-def test_unverified_work_is_gone_on_with_on_the_same_commit_only(calc: Workshop) -> None:
+def test_unverified_work_is_gone_on_with_and_merged_onto_what_others_pushed(calc: Workshop) -> None:
     past = earlier(calc, Outcome.UNVERIFIED, WRONG_FIX)
     agent = Watched("true")
     calc.attempt(agent, calc.order(past=(past,)))
@@ -171,8 +171,22 @@ def test_unverified_work_is_gone_on_with_on_the_same_commit_only(calc: Workshop)
     agent = Watched("test -e NEW && cat calc.py")
     calc.attempt(agent, calc.order(past=(past,)))
 
-    assert "clean again" in agent.briefs[0].hand_off
-    assert "x + 2" in str(calc.journal.steps[0])
+    assert "already contains that work" in agent.briefs[0].hand_off
+    assert "x + 5" in str(calc.journal.steps[0])
+
+
+def test_unverified_work_that_conflicts_with_what_others_pushed_is_shown_and_not_carried(
+    calc: Workshop,
+) -> None:
+    past = earlier(calc, Outcome.UNVERIFIED, WRONG_FIX)
+    calc.world.commit({"calc.py": "def double(x):\n    return x + 3\n"})
+    agent = Watched("cat calc.py")
+
+    calc.attempt(agent, calc.order(past=(past,)))
+
+    told = agent.briefs[0].hand_off
+    assert "clean again" in told and "conflicts with it in: `calc.py`" in told and "+    return x + 5" in told
+    assert "x + 3" in str(calc.journal.steps[0])
 
 
 @pytest.mark.long
@@ -198,6 +212,18 @@ def test_only_what_was_judged_can_be_repeated(calc: Workshop, outcome: Outcome, 
     past = replace(earlier(calc, outcome, FIX, SHOW), start_sha="")
 
     result = calc.attempt(plays(FIX, SHOW), calc.order(past=(past,)))
+
+    assert (result.outcome is Outcome.REPEATED) is again
+
+
+@pytest.mark.parametrize(("outcome", "again"), [(Outcome.UNVERIFIED, True), (Outcome.VERIFIED, False)])
+def test_a_rejected_change_is_known_again_on_another_base(
+    calc: Workshop, outcome: Outcome, again: bool
+) -> None:
+    past = replace(earlier(calc, outcome, WRONG_FIX), start_sha="")
+    calc.world.commit({"NEW": "upstream\n"})
+
+    result = calc.attempt(plays(WRONG_FIX), calc.order(past=(past, replace(past, number=2, tree=""))))
 
     assert (result.outcome is Outcome.REPEATED) is again
 

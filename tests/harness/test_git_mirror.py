@@ -145,6 +145,26 @@ def test_history_questions(world: World) -> None:
         mirror.is_ancestor("0" * 40, second)
 
 
+def test_a_merge_needs_no_worktree_and_names_every_conflict(world: World) -> None:
+    first, _ = world.fetched({"a.txt": "one\n", "\u00e4 b.txt": "one\n"})
+    mirror, run = world.mirror, world.mirror.runner.run
+    second, tree = world.fetched({"a.txt": "two\n", "new.txt": "new\n"})
+    third, other = world.fetched({"\u00e4 b.txt": "three\n"})
+    aside = mirror.commit(
+        mirror.overlay(mirror.tree_of(first), other, ["\u00e4 b.txt"]), [first], "x", when=WHEN
+    )
+    clash = mirror.commit(mirror.overlay(tree, other, ["\u00e4 b.txt"]), [first], "x", when=WHEN)
+    clean = mirror.merge(second, aside)
+    assert clean.conflicts == () and clean.tree == mirror.tree_of(third)
+
+    person("commit", "--allow-empty", "-qm", "x", at=world.desk)
+    fourth, _ = world.fetched({"\u00e4 b.txt": "four\n", "a.txt": "four\n"})
+    assert mirror.merge(fourth, clash).conflicts == ("a.txt", "\u00e4 b.txt")
+    with pytest.raises(GitError, match="unrelated histories"):
+        mirror.merge(fourth, mirror.commit(tree, [], "x", when=WHEN))
+    assert not run(mirror.place, "for-each-ref", "refs/fixwright").strip()
+
+
 def test_a_commit_message_is_kept_word_for_word_and_the_same_call_gives_the_same_commit(world: World) -> None:
     sha, tree = world.fetched({"a.txt": "one\n"})
     message = "-fix `touch /tmp/pwn` $(id)\n\n# not a comment\n\n\n#\nCo-authored-by: x\n" + "y" * 100_000

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
-from domain.errors import GitError, GitUnavailable
+from domain.errors import GitError, GitUnavailable, Stopped
+from domain.model import CloneAccess
 from harness.git import GitRunner, Limits, Place
 from harness.git import environment as told
+from harness.stopping import StopSignal
 from tests.harness.git_world import World
 
 
@@ -71,6 +75,49 @@ def _has_died(pid: str) -> bool:
         return bool(select.select([descriptor], [], [], 5)[0])
     finally:
         os.close(descriptor)
+
+
+def test_a_stop_ends_what_waits_for_a_remote_and_lets_our_own_work_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, stop = tmp_path / "pid", StopSignal()
+    os.mkfifo(note)
+    fake = _fake(tmp_path, monkeypatch, f'case "$*" in *\\ fetch) echo $$ > {note}; exec sleep 300;; esac\n')
+    git, place = fake.stoppable(stop), Place(git_dir=tmp_path)
+    access = CloneAccess(url="https://127.0.0.1/lamp.git", protocol="https")
+    pids: list[str] = []
+
+    def ask() -> None:
+        pids.append(note.read_text().strip())
+        stop.request()
+
+    threading.Thread(target=ask).start()
+    with pytest.raises(Stopped):
+        git.run(place, "fetch", access=access)
+    with pytest.raises(Stopped):
+        git.run(place, "push", access=access)
+
+    assert _has_died(pids[0])
+    git.run(place, "write-tree")
+    fake.run(place, "push", access=access)
+
+
+def test_git_ends_with_the_worker_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = tmp_path / "pid"
+    os.mkfifo(note)
+    git = _fake(tmp_path, monkeypatch, f"echo $$ > {note}; exec sleep 300\n")
+    worker = os.fork()
+    if worker == 0:
+        try:
+            git.run(Place(git_dir=tmp_path), "fetch")
+        finally:
+            os._exit(1)
+    pid = note.read_text().strip()
+
+    os.kill(worker, signal.SIGKILL)
+    os.waitpid(worker, 0)
+
+    assert _has_died(pid)
 
 
 def test_a_stray_child_that_keeps_the_pipe_is_not_waited_for(

@@ -56,6 +56,8 @@ VERDICT = Verdict(
     isolation="bubblewrap",
 )
 
+PHASE = Phase(name="agent", started_at=NOON, seconds=1.5, cost=Money("0.5"))
+
 
 def test_attempts_are_numbered_and_closed(
     inbox: SqliteInbox, queue: SqliteTaskQueue, clock: SetClock
@@ -129,7 +131,10 @@ def test_loser_of_a_task_cannot_touch_the_attempt_of_its_successor(
         queue.save_verdict(lost, VERDICT)
     with pytest.raises(StaleWrite):
         queue.save_report(lost, restatement=None, claim=None)
+    with pytest.raises(StaleWrite):
+        queue.add_phase(lost, PHASE)
 
+    assert queue.phases(task.id) == []
     assert queue.attempts(task.id) == [current]
     assert queue.verdict(current) is None
 
@@ -175,8 +180,29 @@ def test_a_task_that_is_over_leaves_no_attempt_open(
     queue.move(task, trigger)
 
     assert [each.outcome for each in queue.attempts(task.id)] == [Outcome.CANCELLED]
+    for late in (
+        lambda: queue.note_progress(attempt, steps=1),
+        lambda: queue.save_report(attempt, restatement=None, claim=None),
+        lambda: queue.save_verdict(attempt, VERDICT),
+    ):
+        with pytest.raises(StaleWrite):
+            late()
+
+
+def test_the_last_stretch_of_a_cancelled_attempt_is_kept_until_the_task_is_claimed_anew(
+    inbox: SqliteInbox, queue: SqliteTaskQueue
+) -> None:
+    task = running_task(inbox, queue)
+    attempt = queue.begin_attempt(task)
+    cancelled = queue.move(task, Trigger.CANCELLED)
+
+    queue.add_phase(attempt, PHASE)
+    queue.move(cancelled, Trigger.RELABELLED)
+    assert queue.claim("worker-1/aaaa", LEASE) is not None
     with pytest.raises(StaleWrite):
-        queue.note_progress(attempt, steps=1)
+        queue.add_phase(attempt, PHASE)
+
+    assert queue.phases(task.id) == [(1, PHASE)]
 
 
 def test_a_move_and_the_end_of_its_attempt_are_one(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:

@@ -89,6 +89,26 @@ def test_before_anything_began(notes: Town) -> None:
     assert notes.cast.briefs == []
 
 
+def test_a_worker_that_hangs_gives_its_task_back_uncounted(notes: Town) -> None:
+    notes.issue("docs")
+    loop = notes.loop(plays(WRITE, "true hangs"))
+    stage = loop.shop.bench.sandbox
+    seen = []
+
+    def given_back() -> None:
+        loop.abandon()
+        seen.append((notes.stands, notes.outcomes, notes.task.recoveries))
+
+    stage.cues["true hangs"] = given_back  # type: ignore[attr-defined]  # a Stage
+    loop.turn()
+
+    assert seen == [((State.QUEUED, None), [None], 0)]
+    assert notes.stands == (State.QUEUED, None)
+    loop.abandon()
+    notes.loop(plays(WRITE, "true hangs"), life="two").turn()
+    assert notes.outcomes == [Outcome.VERIFIED] and notes.task.recoveries == 0
+
+
 @pytest.mark.parametrize("again", [1, 3])
 def test_stopping_again_and_again_uses_nothing_up(build: BuildTown, again: int) -> None:
     town = build(NOTES)
