@@ -141,7 +141,8 @@ def _problem(group: type[CommonSettings], path: tuple[int | str, ...], entry: Ma
         message = "is not set"
     elif entry["type"] != "value_error" and name not in _NOT_ECHOED:
         message = f"{message[0].lower()}{message[1:]}, but it is {_clipped(entry['input'])}"
-    return f"{variable(name)}: {message}; for example {variable(name)}={example}"
+    lines = message.splitlines() or [message]
+    return "\n".join(f"{variable(name)}: {line}; for example {variable(name)}={example}" for line in lines)
 
 
 def _clipped(value: object) -> str:

@@ -64,11 +64,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
         desk=SignalDesk(queue, forges, serving),
         caps=settings.caps,
         model=settings.model,
-        price_of=PriceList(
-            input_per_million=settings.model_price_input,
-            output_per_million=settings.model_price_output,
-            free=settings.model_free,
-        ),
+        price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),
         transcripts=settings.data_dir / "transcripts",
         redact=redact,
         lease_seconds=settings.lease_seconds,

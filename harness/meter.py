@@ -83,7 +83,9 @@ class AttemptMeter:
                 )
             )
 
-        return self._ledger.reserve(self._task, self._attempt, model=self.model, decide=decide)
+        return self._ledger.reserve(
+            self._task, self._attempt, model=self.model, price=self._price, decide=decide
+        )
 
     def settle(self, reservation: Reservation, usage: Usage, billed: Money | None) -> Money:
         """Book a call at the higher of our own figure and the provider's, and return that."""

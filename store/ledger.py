@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from domain.budget import Spent, utc_day
 from domain.errors import StaleWrite
-from domain.model import Attempt, Money, Task, Usage
+from domain.model import Attempt, Money, Price, Task, Usage
 from domain.ports import Clock, Ledger, Reservation
 from store.database import Database
 from store.rows import billionths, dollars, time_text
@@ -21,17 +21,20 @@ _HELD = """
 
 _RESERVE = """
     INSERT INTO ledger
-        (task_id, attempt_id, forge, repository_id, day, at, model, amount, max_output_tokens)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (task_id, attempt_id, forge, repository_id, day, at, model, amount, max_output_tokens,
+        price_source, estimated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 _SETTLE = """
     INSERT INTO ledger (
         reservation, task_id, attempt_id, forge, repository_id, day, at, model, amount, max_output_tokens,
-        cost, billed, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens
+        cost, billed, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+        price_source, estimated
     )
     SELECT id, task_id, attempt_id, forge, repository_id, day, :at, model, :charged - amount,
-        max_output_tokens, :cost, :billed, :input, :output, :cache_read, :cache_write
+        max_output_tokens, :cost, :billed, :input, :output, :cache_read, :cache_write,
+        price_source, estimated
     FROM ledger
     WHERE id = :reservation AND NOT EXISTS (SELECT 1 FROM ledger WHERE reservation = :reservation)
 """
@@ -77,10 +80,12 @@ class SqliteLedger(Ledger):
         *,
         model: str,
         decide: Callable[[Spent], tuple[int, Money]],
+        price: Price | None = None,
     ) -> Reservation:
         """Read what is spent, ask `decide` for (output tokens, dollars), and book it, in one transaction.
 
-        `decide` must not use the store. What it raises passes through, and nothing is written.
+        `price` is what `decide` reckons with; its source is kept. `decide` must not
+        use the store. What it raises passes through, and nothing is written.
 
         Raises:
             StaleWrite: the task is no longer RUNNING under the caller's generation, or the attempt is
@@ -104,6 +109,8 @@ class SqliteLedger(Ledger):
                 model,
                 booked,
                 max_output_tokens,
+                price.source if price else "",
+                bool(price and price.estimated),
             )
             entry = connection.execute(_RESERVE, values).lastrowid
         return Reservation(

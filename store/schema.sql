@@ -65,7 +65,7 @@ CREATE TABLE ledger (
     input_tokens INTEGER,
     output_tokens INTEGER,
     cache_read_tokens INTEGER,
-    cache_write_tokens INTEGER,
+    cache_write_tokens INTEGER, price_source TEXT NOT NULL DEFAULT '', estimated INTEGER NOT NULL DEFAULT 0 CHECK (estimated IN (0, 1)),
     CHECK (reservation IS NOT NULL OR (amount >= 0 AND cost IS NULL AND billed IS NULL)),
     CHECK (reservation IS NULL OR (cost IS NOT NULL AND cost >= 0 AND coalesce(billed, 0) >= 0))
 ) STRICT;

@@ -16,6 +16,7 @@ from domain.model import (
     Money,
     Outcome,
     Phase,
+    Price,
     Publication,
     PublicationKind,
     Pull,
@@ -226,10 +227,12 @@ class Ledger(Protocol):
         *,
         model: str,
         decide: Callable[[Spent], tuple[int, Money]],
+        price: Price | None = None,
     ) -> Reservation:
         """Read what is spent, ask `decide` for (output tokens, dollars), and book it, in one transaction.
 
-        `decide` raises CapReached when the call does not fit; then nothing is written.
+        `price` is what `decide` reckons with; its source is kept. `decide`
+        raises CapReached when the call does not fit; then nothing is written.
         """
 
     def settle(self, reservation: Reservation, *, usage: Usage, cost: Money, billed: Money | None) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from domain.budget import Spent
 from domain.errors import CapReached, StaleWrite
-from domain.model import Attempt, Limit, Money, Outcome, Task, Usage
+from domain.model import Attempt, Limit, Money, Outcome, Price, Task, Usage
 from domain.ports import Reservation
 from domain.states import Trigger
 from store.database import Database
@@ -85,6 +85,20 @@ def test_both_figures_and_the_tokens_are_kept(
     tokens = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     assert [row[column] for column in tokens] == [10, 20, 30, 40]
     assert row["model"] == "house/small"
+
+
+def test_where_the_price_came_from_is_kept(
+    ledger: SqliteLedger, task: Task, attempt: Attempt, database: Database
+) -> None:
+    price = Price(input=Money(1), output=Money(1), estimated=True, source="a stated price")
+    reservation = ledger.reserve(
+        task, attempt, model="m", price=price, decide=lambda spent: (1, Money("0.1"))
+    )
+    ledger.settle(reservation, usage=USAGE, cost=Money("0.1"), billed=None)
+
+    with database.read() as connection:
+        rows = connection.execute("SELECT price_source, estimated FROM ledger").fetchall()
+    assert [tuple(row) for row in rows] == [("a stated price", 1)] * 2
 
 
 def test_decide_sees_what_is_spent_and_its_refusal_writes_nothing(
@@ -240,7 +254,8 @@ def test_settling_what_was_never_reserved(ledger: SqliteLedger, task: Task, atte
         "DELETE FROM ledger",
         "INSERT OR REPLACE INTO ledger SELECT * FROM ledger",
         "INSERT INTO ledger SELECT 9, reservation, task_id, attempt_id, forge, repository_id, day, at, model,"
-        " amount, max_output_tokens, cost, billed, 0, 0, 0, 0 FROM ledger WHERE reservation IS NOT NULL",
+        " amount, max_output_tokens, cost, billed, 0, 0, 0, 0, '', 0 FROM ledger"
+        " WHERE reservation IS NOT NULL",
         "DELETE FROM tasks",
     ],
 )

@@ -139,11 +139,11 @@ def test_a_sandbox_that_does_not_hold_runs_nothing(calc: Town) -> None:
 
 def test_a_model_without_a_price_is_not_called(calc: Town) -> None:
     def unpriced(model: str) -> Price:
-        raise Unpriced(f"no price is known for {model}; set FIXWRIGHT_MODEL_PRICE_INPUT")
+        raise Unpriced(f"no price is known for {model}; set FIXWRIGHT_MODEL_PRICES")
 
     calc.issue()
     calc.loop(plays(FIX), price_of=unpriced).turn()
-    assert_refused(calc, Reason.UNPRICED, "FIXWRIGHT_MODEL_PRICE_INPUT")
+    assert_refused(calc, Reason.UNPRICED, "FIXWRIGHT_MODEL_PRICES")
 
 
 def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town) -> None:

@@ -92,7 +92,13 @@ class MemoryLedger:
     calls: int = 0
 
     def reserve(
-        self, task: Task, attempt: Attempt, *, model: str, decide: Callable[[Spent], tuple[int, Money]]
+        self,
+        task: Task,
+        attempt: Attempt,
+        *,
+        model: str,
+        decide: Callable[[Spent], tuple[int, Money]],
+        price: Price | None = None,
     ) -> Reservation:
         spent = self.spent_on_attempt(attempt.id)
         tokens, amount = decide(
