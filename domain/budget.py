@@ -13,6 +13,12 @@ ZERO = Money(0)
 QUANTUM = Decimal("0.000000001")
 """Money is kept in whole billionths of a dollar, and a cost is always rounded up to one."""
 
+LARGEST = Money(1_000_000)
+"""Dollars. No call costs more: a figure beyond is a fault of the provider's, and is booked as this."""
+
+MOST_TOKENS = 10**12
+"""Likewise for a count of tokens."""
+
 _EXACT = Context(prec=80, rounding=ROUND_CEILING)
 """Digits enough that a product of tokens and a price is never rounded before it is rounded up."""
 
@@ -74,18 +80,22 @@ def cost_of(usage: Usage, price: Price) -> Money:
 
     `input_tokens` are the fresh ones; cached ones are counted apart. A cache price that is not known is
     taken to be the full input price. A count below 0, which only a faulty provider reports, counts as 0: no
-    call ever gives money back.
+    call ever gives money back. One beyond `MOST_TOKENS` counts as that.
     """
     cache_read = price.input if price.cache_read is None else price.cache_read
     cache_write = price.input if price.cache_write is None else price.cache_write
     with localcontext(_EXACT):
         total = (
-            max(0, usage.input_tokens) * price.input
-            + max(0, usage.output_tokens) * price.output
-            + max(0, usage.cache_read_tokens) * cache_read
-            + max(0, usage.cache_write_tokens) * cache_write
+            _tokens(usage.input_tokens) * price.input
+            + _tokens(usage.output_tokens) * price.output
+            + _tokens(usage.cache_read_tokens) * cache_read
+            + _tokens(usage.cache_write_tokens) * cache_write
         )
         return total.quantize(QUANTUM)
+
+
+def _tokens(count: int) -> int:
+    return min(max(0, count), MOST_TOKENS)
 
 
 def worst_case(input_tokens: int, max_output_tokens: int, price: Price) -> Money:

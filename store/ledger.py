@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from domain.budget import Spent, utc_day
+from domain.budget import MOST_TOKENS, Spent, utc_day
 from domain.errors import StaleWrite
 from domain.model import Attempt, Money, Price, Task, Usage
 from domain.ports import Clock, Ledger, Reservation
@@ -131,10 +131,10 @@ class SqliteLedger(Ledger):
             "cost": billionths(cost),
             "billed": None if billed is None else billionths(billed),
             "charged": billionths(cost if billed is None else max(cost, billed)),
-            "input": usage.input_tokens,
-            "output": usage.output_tokens,
-            "cache_read": usage.cache_read_tokens,
-            "cache_write": usage.cache_write_tokens,
+            "input": _storable(usage.input_tokens),
+            "output": _storable(usage.output_tokens),
+            "cache_read": _storable(usage.cache_read_tokens),
+            "cache_write": _storable(usage.cache_write_tokens),
         }
         with self._database.write() as connection:
             booked = connection.execute(_SETTLE, values).rowcount
@@ -190,6 +190,11 @@ def _spent(connection: sqlite3.Connection, task: Task, attempt_id: int, day: str
 
 def _sum(connection: sqlite3.Connection, query: str, *key: str | int) -> Money:
     return dollars(connection.execute(query, key).fetchone()[0])
+
+
+def _storable(count: int) -> int:
+    """Return a provider's count as it is, unless no column could hold it."""
+    return max(-MOST_TOKENS, min(count, MOST_TOKENS))
 
 
 def _is_settled(connection: sqlite3.Connection, reservation_id: int) -> bool:
