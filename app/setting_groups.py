@@ -180,6 +180,13 @@ class WorkerSettings(CommonSettings):
         "FIXWRIGHT_MAX_ATTEMPTS times as much, whoever asks for more. 0: nothing may be spent.",
         examples=["1.00"],
     )
+    max_raised_cost_per_task_usd: Dollars | None = Field(
+        default=None,
+        description="The most to which a maintainer may raise the cap of one attempt, for one task, once, "
+        "with `/fixwright budget 3.00`. Not set: twice FIXWRIGHT_MAX_COST_PER_TASK_USD. Set to no more than "
+        "that setting: nobody may.",
+        examples=["2.00"],
+    )
     max_minutes: Count = Field(
         default=30, ge=1, le=1440, description="Minutes that an attempt may take.", examples=["30"]
     )
@@ -274,9 +281,11 @@ class WorkerSettings(CommonSettings):
     @property
     def caps(self) -> Caps:
         """The budgets in force."""
+        raised = self.max_raised_cost_per_task_usd
         return Caps(
             max_iterations=self.max_iterations,
             max_cost_per_task_usd=self.max_cost_per_task_usd,
+            max_raised_cost_per_task_usd=2 * self.max_cost_per_task_usd if raised is None else raised,
             max_daily_cost_usd=self.max_daily_cost_usd,
             max_daily_cost_total_usd=self.max_daily_cost_total_usd,
             max_minutes=self.max_minutes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -25,7 +26,9 @@ __all__ = [
     "CommonSettings",
     "WebSettings",
     "WorkerSettings",
+    "data_directory_alone",
     "inherited_environment",
+    "load_common_settings",
     "load_web_settings",
     "load_worker_settings",
     "network_variables",
@@ -66,6 +69,20 @@ def load_web_settings() -> WebSettings:
         ConfigurationError: one line per problem.
     """
     return _load(WebSettings)
+
+
+def load_common_settings() -> CommonSettings:
+    """Return what both processes share, for a command that is neither.
+
+    Raises:
+        ConfigurationError: one line per problem.
+    """
+    return _load(CommonSettings)
+
+
+def data_directory_alone() -> Path:
+    """Return the data directory where other settings are wrong."""
+    return Path(os.environ.get(variable("data_dir"), "").strip() or "data").expanduser().absolute()
 
 
 def load_worker_settings() -> WorkerSettings:

@@ -33,6 +33,7 @@ from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
+from worker.raising import BudgetDesk
 from worker.signals import SignalDesk
 from worker.task_work import Shop
 
@@ -55,13 +56,15 @@ def build_loop(settings: WorkerSettings) -> Loop:
     forges = open_forges(settings)
     redact = Redactor([*settings.secrets(), *secret_values(provider_keys())])
     serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
+    ledger = SqliteLedger(database, clock)
+    budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
     shop = Shop(
         queue=queue,
-        ledger=SqliteLedger(database, clock),
+        ledger=ledger,
         forges=forges,
         bench=_bench(settings, redact),
         clock=clock,
-        desk=SignalDesk(queue, forges, serving),
+        desk=SignalDesk(queue, forges, serving, budget),
         caps=settings.caps,
         model=settings.model,
         price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),

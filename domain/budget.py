@@ -30,12 +30,14 @@ SMALLEST_USEFUL_ANSWER = 512
 class Caps:
     """The budgets in force for one task. A cap of 0 means that nothing may be spent.
 
-    `max_cost_per_task_usd` bounds one attempt. `max_daily_cost_usd` bounds one repository's UTC day, and
+    `max_cost_per_task_usd` bounds one attempt, and a maintainer may raise it for one task, once, up to
+    `max_raised_cost_per_task_usd`. `max_daily_cost_usd` bounds one repository's UTC day, and
     `max_daily_cost_total_usd` that of all repositories together.
     """
 
     max_iterations: int
     max_cost_per_task_usd: Money
+    max_raised_cost_per_task_usd: Money
     max_daily_cost_usd: Money
     max_daily_cost_total_usd: Money
     max_minutes: int
@@ -60,19 +62,57 @@ class Caps:
             max_cost_per_task_usd=min(cost, self.max_cost_per_task_usd),
         )
 
+    def raised(self, by: CapRaise | None) -> Caps:
+        """Return these caps with what a maintainer raised, which goes before the repository's own wishes."""
+        if by is None:
+            return self
+        raised = min(by.amount, self.max_raised_cost_per_task_usd)
+        return replace(self, max_cost_per_task_usd=max(self.max_cost_per_task_usd, raised))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapRaise:
+    """A maintainer's word that each attempt at one task may cost up to `amount`. There is one per task."""
+
+    amount: Money
+    by: str
+    at: datetime
+    comment_id: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """What the ledger holds against each cap at this moment; open reservations count as spent.
 
     `attempt` is what this attempt has cost and `task` what all attempts at its issue have; `day` is what the
-    repository has cost on this UTC day and `service_day` what all repositories have.
+    repository has cost on this UTC day (`on`, as YYYY-MM-DD) and `service_day` what all repositories have.
+    `estimated` says that part of the task's cost rests on a stated upper price. `raised` is the task's own.
     """
 
     attempt: Money
     task: Money
     day: Money
     service_day: Money
+    on: str = ""
+    estimated: bool = False
+    raised: CapRaise | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a task stands with the money: what is spent, and the caps that it is held against."""
+
+    caps: Caps
+    spent: Spent
+
+    @property
+    def total(self) -> Money:
+        """What all attempts at the issue may cost, with what was raised."""
+        return self.caps.raised(self.spent.raised).max_task_total_usd
+
+    def left(self, limit: Limit) -> Money:
+        """Return what a cap on money leaves, never below 0."""
+        return max(ZERO, rooms(self.caps, self.spent)[limit])
 
 
 def cost_of(usage: Usage, price: Price) -> Money:
@@ -131,12 +171,13 @@ def grant_output(
     need, left = worst_case(input_tokens, smallest, price), max(room, ZERO)
     raise CapReached(
         limit,
-        f"the next model call needs up to {show_money(need)}, and {limit.words} leaves {show_money(left)}",
+        f"The next model call needs up to {show_money(need)}, and {limit.words} leaves {show_money(left)}.",
     )
 
 
 def rooms(caps: Caps, spent: Spent) -> dict[Limit, Money]:
     """Return what each cap on money leaves, exactly or less; below 0 where it was passed."""
+    caps = caps.raised(spent.raised)
     with localcontext(_EXACT) as exact:
         exact.rounding = ROUND_FLOOR
         return {

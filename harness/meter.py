@@ -75,7 +75,7 @@ class AttemptMeter:
         if made >= self._caps.max_iterations:
             raise CapReached(
                 Limit.ITERATIONS,
-                f"{made} of {self._caps.max_iterations} model calls ({Limit.ITERATIONS}) are used up",
+                f"{made} of {self._caps.max_iterations} model calls ({Limit.ITERATIONS}) are used up.",
             )
 
         def decide(spent: Spent) -> tuple[int, Money]:

@@ -9,7 +9,7 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from domain.budget import Spent
+from domain.budget import CapRaise, Spent
 from domain.errors import CapReached, StaleWrite
 from domain.model import Attempt, Limit, Money, Outcome, Price, Task, Usage
 from domain.ports import Reservation
@@ -18,7 +18,18 @@ from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import DaySpend, SqliteLedger
 from store.tasks import SqliteTaskQueue
-from tests.store.makers import LEASE, WORKER, SetClock, delivery, issue, labelled, policy, running_task
+from tests.store.makers import (
+    LEASE,
+    MAINTAINER,
+    NOON,
+    WORKER,
+    SetClock,
+    delivery,
+    issue,
+    labelled,
+    policy,
+    running_task,
+)
 
 USAGE = Usage(input_tokens=10, output_tokens=20, cache_read_tokens=30, cache_write_tokens=40)
 
@@ -115,8 +126,24 @@ def test_decide_sees_what_is_spent_and_its_refusal_writes_nothing(
         ledger.reserve(task, attempt, model="house/small", decide=refuse)
 
     quarter = Money("0.25")
-    assert seen == [Spent(attempt=quarter, task=quarter, day=quarter, service_day=quarter)]
+    assert seen == [Spent(attempt=quarter, task=quarter, day=quarter, service_day=quarter, on="2026-03-01")]
     assert ledger.calls_on_attempt(attempt.id) == 1
+
+
+def test_how_a_task_stands(ledger: SqliteLedger, task: Task, attempt: Attempt) -> None:
+    sure = Price(input=Money(1), output=Money(1))
+    for price in (sure, replace(sure, estimated=True)):
+        assert not ledger.standing(task).estimated
+        ledger.reserve(task, attempt, model="m", price=price, decide=lambda spent: (1, Money("0.1")))
+    assert ledger.raise_cap(task, Money(2), by=MAINTAINER, comment_id="c1")
+    assert not ledger.raise_cap(task, Money(3), by=MAINTAINER, comment_id="c2")
+
+    now = ledger.standing(task, attempt)
+
+    fifth = Money("0.2")
+    assert (now.attempt, now.task, now.day, now.service_day) == (fifth,) * 4
+    assert (now.on, now.estimated, ledger.standing(task).attempt) == ("2026-03-01", True, 0)
+    assert now.raised == CapRaise(amount=Money(2), by="ada", at=NOON, comment_id="c1")
 
 
 def test_decide_sees_the_task_s_earlier_attempts_and_other_repositories_day(
@@ -137,7 +164,15 @@ def test_decide_sees_the_task_s_earlier_attempts_and_other_repositories_day(
 
     ledger.reserve(task, queue.begin_attempt(task), model="house/small", decide=look)
 
-    assert seen == [Spent(attempt=Money(0), task=Money("0.25"), day=Money("0.25"), service_day=Money("1.25"))]
+    assert seen == [
+        Spent(
+            attempt=Money(0),
+            task=Money("0.25"),
+            day=Money("0.25"),
+            service_day=Money("1.25"),
+            on="2026-03-01",
+        )
+    ]
 
 
 def test_sums_are_kept_apart(
