@@ -1,4 +1,4 @@
-"""The command line: serve, work, demo."""
+"""The command line: serve, work, spend, demo."""
 
 from __future__ import annotations
 
@@ -49,6 +49,19 @@ def work() -> None:
     from app.work import main
 
     main()
+
+
+@cli.command()
+def spend(
+    repo: Annotated[str, typer.Option("--repo", help="Only this repository: owner/name.")] = "",
+    day: Annotated[str, typer.Option("--day", help="Only this UTC day: YYYY-MM-DD, or `today`.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show what was spent, by day, repository, task and model, and what today's caps leave."""
+    from app.clock import SystemClock
+    from app.spend import spend as show
+
+    show(repository=repo, day=day, as_json=as_json, clock=SystemClock())
 
 
 @cli.command()

@@ -37,7 +37,7 @@ _WAITS_FOR = {
     Reason.NO_CHANGE: f"A hint where the fault is; {_RESUME}.",
     Reason.REPEATED_DIFF: f"A hint that leads elsewhere; {_RESUME}.",
     Reason.TASK_LIMIT: "A decision: /fixwright resume goes on from the saved work with a new budget.",
-    Reason.UNPRICED: "A price: set FIXWRIGHT_MODEL_PRICE_INPUT and …_OUTPUT, then resume.",
+    Reason.UNPRICED: "A price: the operator sets FIXWRIGHT_MODEL_PRICES as the issue says; then resume.",
     Reason.ATTEMPTS_EXHAUSTED: f"A hint, or a smaller issue; {_RESUME}.",
     Reason.CRASH_LOOP: "The operator: the worker ended several times on this task; see its log, then resume.",
     Reason.CONFIG: f"A correct .fixwright.yml or setting; {_RESUME}.",

@@ -16,16 +16,18 @@ from app.setting_types import (
     Directory,
     Dollars,
     Labels,
+    ModelPrices,
     OptionalDirectory,
     Repositories,
     Secrets,
-    Switch,
     Token,
+    UpperPrice,
     Word,
 )
 from domain.budget import Caps
 from domain.model import Category, Price
 from domain.policy import Serving
+from domain.pricing import PER_MILLION
 
 PREFIX = "FIXWRIGHT_"
 
@@ -178,6 +180,13 @@ class WorkerSettings(CommonSettings):
         "FIXWRIGHT_MAX_ATTEMPTS times as much, whoever asks for more. 0: nothing may be spent.",
         examples=["1.00"],
     )
+    max_raised_cost_per_task_usd: Dollars | None = Field(
+        default=None,
+        description="The most to which a maintainer may raise the cap of one attempt, for one task, once, "
+        "with `/fixwright budget 3.00`. Not set: twice FIXWRIGHT_MAX_COST_PER_TASK_USD. Set to no more than "
+        "that setting: nobody may.",
+        examples=["2.00"],
+    )
     max_minutes: Count = Field(
         default=30, ge=1, le=1440, description="Minutes that an attempt may take.", examples=["30"]
     )
@@ -199,16 +208,24 @@ class WorkerSettings(CommonSettings):
         description="Seconds that one call of the model may take, however slowly its answer trickles in.",
         examples=["120"],
     )
-    model_price_input: Dollars | None = Field(
+    cost_tracking: Literal["strict", "estimate"] = Field(
+        default="strict",
+        description="strict: a model whose price is not known is never called. estimate: it is called, and "
+        "counted at FIXWRIGHT_ESTIMATE_PRICE, which people are told.",
+        examples=["strict"],
+    )
+    model_prices: ModelPrices = Field(
+        default={},
+        description="Prices by the model's name, as JSON, in dollars per million tokens: `input`, `output`, "
+        "and if known `cache_read`, `cache_write`; or `free: true` for a model that costs nothing. They come "
+        "before LiteLLM's table.",
+        examples=["""'{"openai/own": {"input": 3.00, "output": 15.00}, "ollama/llama3": {"free": true}}'"""],
+    )
+    estimate_price: UpperPrice = Field(
         default=None,
-        description="Dollars per million input tokens, for an unlisted model.",
-        examples=["3.00"],
-    )
-    model_price_output: Dollars | None = Field(
-        default=None, description="Dollars per million output tokens, likewise.", examples=["15.00"]
-    )
-    model_free: Switch = Field(
-        default=False, description="The model costs nothing (it runs on your own machine).", examples=["true"]
+        description="The most that a model without a known price may cost, as JSON, in dollars per million "
+        "tokens; for FIXWRIGHT_COST_TRACKING=estimate.",
+        examples=["""'{"input": 20.00, "output": 100.00}'"""],
     )
     command_timeout_seconds: Count = Field(
         default=120,
@@ -271,44 +288,32 @@ class WorkerSettings(CommonSettings):
     )
 
     @model_validator(mode="after")
-    def _price_is_whole(self) -> Self:
-        prices = (self.model_price_input, self.model_price_output)
-        if (prices[0] is None) != (prices[1] is None):
+    def _estimate_is_stated(self) -> Self:
+        name = f"{PREFIX}ESTIMATE_PRICE"
+        if self.cost_tracking == "estimate" and self.estimate_price is None:
             raise ValueError(
-                f"{PREFIX}MODEL_PRICE_INPUT and {PREFIX}MODEL_PRICE_OUTPUT: only one of the two is set; "
-                f"for example {PREFIX}MODEL_PRICE_INPUT=3.00 {PREFIX}MODEL_PRICE_OUTPUT=15.00"
+                f"{name}: is not set, while {PREFIX}COST_TRACKING=estimate; for example "
+                f"""{name}='{{"input": 20.00, "output": 100.00}}'"""
             )
-        if self.model_free and prices[0] is not None:
+        if self.cost_tracking == "strict" and self.estimate_price is not None:
             raise ValueError(
-                f"{PREFIX}MODEL_FREE: true, while a price is set as well; "
-                f"for example {PREFIX}MODEL_FREE=false"
+                f"{name}: has no effect while {PREFIX}COST_TRACKING=strict; remove it, or set "
+                f"{PREFIX}COST_TRACKING=estimate"
             )
         return self
 
     @property
     def caps(self) -> Caps:
         """The budgets in force."""
+        raised = self.max_raised_cost_per_task_usd
         return Caps(
             max_iterations=self.max_iterations,
             max_cost_per_task_usd=self.max_cost_per_task_usd,
+            max_raised_cost_per_task_usd=2 * self.max_cost_per_task_usd if raised is None else raised,
             max_daily_cost_usd=self.max_daily_cost_usd,
             max_daily_cost_total_usd=self.max_daily_cost_total_usd,
             max_minutes=self.max_minutes,
             max_attempts=self.max_attempts,
-        )
-
-    @property
-    def own_price(self) -> Price | None:
-        """The price that the operator gave, in dollars per token, or None. 0 is free only when said so."""
-        if self.model_free:
-            return Price(input=Decimal(0), output=Decimal(0), free=True, source=f"{PREFIX}MODEL_FREE")
-        if self.model_price_input is None or self.model_price_output is None:
-            return None
-        million = Decimal(1_000_000)
-        return Price(
-            input=self.model_price_input / million,
-            output=self.model_price_output / million,
-            source=f"{PREFIX}MODEL_PRICE_INPUT and {PREFIX}MODEL_PRICE_OUTPUT",
         )
 
     def secrets(self) -> list[str]:
@@ -325,8 +330,17 @@ def _shown(name: str, value: object) -> str:
     if name in SECRET_FIELDS:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
         return "set" if text else "not set"
+    if isinstance(value, Price):
+        return _price_words(value)
+    if isinstance(value, Mapping) and name == "model_prices":
+        return ", ".join(f"{model}={_price_words(price)}" for model, price in sorted(value.items()))
     if isinstance(value, Mapping):
         return ",".join(f"{label}={category}" for label, category in sorted(value.items()))
     if isinstance(value, (frozenset, tuple)):
         return ",".join(sorted(map(str, value)))
     return "" if value is None else str(value)
+
+
+def _price_words(price: Price) -> str:
+    """Write a price as dollars per million tokens in and out."""
+    return "free" if price.free else f"{price.input * PER_MILLION:f}/{price.output * PER_MILLION:f}"

@@ -12,7 +12,8 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
-from domain.model import Category
+from domain.model import Category, Price
+from domain.pricing import read_price, read_prices
 from domain.text import clip
 
 SHORTEST_SECRET = 32
@@ -126,7 +127,8 @@ OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)
 Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
 Word = Annotated[str, _from_text(str.strip)]
 Count = Annotated[int, _from_text(_not_blank)]
-Switch = Annotated[bool, _from_text(_not_blank)]
+ModelPrices = Annotated[Mapping[str, Price], NoDecode, _from_text(read_prices)]
+UpperPrice = Annotated[Price | None, NoDecode, _from_text(read_price)]
 Dollars = Annotated[
     Decimal, _from_text(_parse_dollars), Field(ge=0, le=1_000_000, allow_inf_nan=False, decimal_places=9)
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -26,7 +27,9 @@ __all__ = [
     "CommonSettings",
     "WebSettings",
     "WorkerSettings",
+    "data_directory_alone",
     "inherited_environment",
+    "load_common_settings",
     "load_web_settings",
     "load_worker_settings",
     "network_variables",
@@ -67,6 +70,20 @@ def load_web_settings() -> WebSettings:
         ConfigurationError: one line per problem.
     """
     return _load(WebSettings)
+
+
+def load_common_settings() -> CommonSettings:
+    """Return what both processes share, for a command that is neither.
+
+    Raises:
+        ConfigurationError: one line per problem.
+    """
+    return _load(CommonSettings)
+
+
+def data_directory_alone() -> Path:
+    """Return the data directory where other settings are wrong."""
+    return Path(os.environ.get(variable("data_dir"), "").strip() or "data").expanduser().absolute()
 
 
 def load_worker_settings() -> WorkerSettings:
@@ -147,7 +164,8 @@ def _problem(group: type[CommonSettings], path: tuple[int | str, ...], entry: Ma
         message = "is not set"
     elif entry["type"] != "value_error" and name not in _NOT_ECHOED:
         message = f"{message[0].lower()}{message[1:]}, but it is {_clipped(entry['input'])}"
-    return f"{variable(name)}: {message}; for example {variable(name)}={example}"
+    lines = message.splitlines() or [message]
+    return "\n".join(f"{variable(name)}: {line}; for example {variable(name)}={example}" for line in lines)
 
 
 def _clipped(value: object) -> str:

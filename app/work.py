@@ -32,6 +32,7 @@ from store.database import Database
 from store.ledger import SqliteLedger
 from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
+from worker.raising import BudgetDesk
 from worker.signals import SignalDesk
 from worker.task_work import Shop
 
@@ -54,20 +55,18 @@ def build_loop(settings: WorkerSettings) -> Loop:
     forges = open_forges(settings)
     redact = Redactor([*settings.secrets(), *secret_values(provider_keys())])
     serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
+    ledger = SqliteLedger(database, clock)
+    budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
     shop = Shop(
         queue=queue,
-        ledger=SqliteLedger(database, clock),
+        ledger=ledger,
         forges=forges,
         bench=_bench(settings, redact),
         clock=clock,
-        desk=SignalDesk(queue, forges, serving),
+        desk=SignalDesk(queue, forges, serving, budget),
         caps=settings.caps,
         model=settings.model,
-        price_of=PriceList(
-            input_per_million=settings.model_price_input,
-            output_per_million=settings.model_price_output,
-            free=settings.model_free,
-        ),
+        price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),
         transcripts=settings.data_dir / "transcripts",
         redact=redact,
         lease_seconds=settings.lease_seconds,

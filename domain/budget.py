@@ -13,6 +13,12 @@ ZERO = Money(0)
 QUANTUM = Decimal("0.000000001")
 """Money is kept in whole billionths of a dollar, and a cost is always rounded up to one."""
 
+LARGEST = Money(1_000_000)
+"""Dollars. No call costs more: a figure beyond is a fault of the provider's, and is booked as this."""
+
+MOST_TOKENS = 10**12
+"""Likewise for a count of tokens."""
+
 _EXACT = Context(prec=80, rounding=ROUND_CEILING)
 """Digits enough that a product of tokens and a price is never rounded before it is rounded up."""
 
@@ -24,12 +30,14 @@ SMALLEST_USEFUL_ANSWER = 512
 class Caps:
     """The budgets in force for one task. A cap of 0 means that nothing may be spent.
 
-    `max_cost_per_task_usd` bounds one attempt. `max_daily_cost_usd` bounds one repository's UTC day, and
+    `max_cost_per_task_usd` bounds one attempt, and a maintainer may raise it for one task, once, up to
+    `max_raised_cost_per_task_usd`. `max_daily_cost_usd` bounds one repository's UTC day, and
     `max_daily_cost_total_usd` that of all repositories together.
     """
 
     max_iterations: int
     max_cost_per_task_usd: Money
+    max_raised_cost_per_task_usd: Money
     max_daily_cost_usd: Money
     max_daily_cost_total_usd: Money
     max_minutes: int
@@ -54,19 +62,57 @@ class Caps:
             max_cost_per_task_usd=min(cost, self.max_cost_per_task_usd),
         )
 
+    def raised(self, by: CapRaise | None) -> Caps:
+        """Return these caps with what a maintainer raised, which goes before the repository's own wishes."""
+        if by is None:
+            return self
+        raised = min(by.amount, self.max_raised_cost_per_task_usd)
+        return replace(self, max_cost_per_task_usd=max(self.max_cost_per_task_usd, raised))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapRaise:
+    """A maintainer's word that each attempt at one task may cost up to `amount`. There is one per task."""
+
+    amount: Money
+    by: str
+    at: datetime
+    comment_id: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """What the ledger holds against each cap at this moment; open reservations count as spent.
 
     `attempt` is what this attempt has cost and `task` what all attempts at its issue have; `day` is what the
-    repository has cost on this UTC day and `service_day` what all repositories have.
+    repository has cost on this UTC day (`on`, as YYYY-MM-DD) and `service_day` what all repositories have.
+    `estimated` says that part of the task's cost rests on a stated upper price. `raised` is the task's own.
     """
 
     attempt: Money
     task: Money
     day: Money
     service_day: Money
+    on: str = ""
+    estimated: bool = False
+    raised: CapRaise | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a task stands with the money: what is spent, and the caps that it is held against."""
+
+    caps: Caps
+    spent: Spent
+
+    @property
+    def total(self) -> Money:
+        """What all attempts at the issue may cost, with what was raised."""
+        return self.caps.raised(self.spent.raised).max_task_total_usd
+
+    def left(self, limit: Limit) -> Money:
+        """Return what a cap on money leaves, never below 0."""
+        return max(ZERO, rooms(self.caps, self.spent)[limit])
 
 
 def cost_of(usage: Usage, price: Price) -> Money:
@@ -74,18 +120,22 @@ def cost_of(usage: Usage, price: Price) -> Money:
 
     `input_tokens` are the fresh ones; cached ones are counted apart. A cache price that is not known is
     taken to be the full input price. A count below 0, which only a faulty provider reports, counts as 0: no
-    call ever gives money back.
+    call ever gives money back. One beyond `MOST_TOKENS` counts as that.
     """
     cache_read = price.input if price.cache_read is None else price.cache_read
     cache_write = price.input if price.cache_write is None else price.cache_write
     with localcontext(_EXACT):
         total = (
-            max(0, usage.input_tokens) * price.input
-            + max(0, usage.output_tokens) * price.output
-            + max(0, usage.cache_read_tokens) * cache_read
-            + max(0, usage.cache_write_tokens) * cache_write
+            _tokens(usage.input_tokens) * price.input
+            + _tokens(usage.output_tokens) * price.output
+            + _tokens(usage.cache_read_tokens) * cache_read
+            + _tokens(usage.cache_write_tokens) * cache_write
         )
         return total.quantize(QUANTUM)
+
+
+def _tokens(count: int) -> int:
+    return min(max(0, count), MOST_TOKENS)
 
 
 def worst_case(input_tokens: int, max_output_tokens: int, price: Price) -> Money:
@@ -121,12 +171,13 @@ def grant_output(
     need, left = worst_case(input_tokens, smallest, price), max(room, ZERO)
     raise CapReached(
         limit,
-        f"the next model call needs up to {show_money(need)}, and {limit.words} leaves {show_money(left)}",
+        f"The next model call needs up to {show_money(need)}, and {limit.words} leaves {show_money(left)}.",
     )
 
 
 def rooms(caps: Caps, spent: Spent) -> dict[Limit, Money]:
     """Return what each cap on money leaves, exactly or less; below 0 where it was passed."""
+    caps = caps.raised(spent.raised)
     with localcontext(_EXACT) as exact:
         exact.rounding = ROUND_FLOOR
         return {

@@ -45,6 +45,7 @@ class Verb(StrEnum):
     RESUME = "resume"
     RETRY = "retry"
     CANCEL = "cancel"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,10 @@ Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClose
 
 COMMAND_PREFIX = "/fixwright"
 
-_COMMAND = re.compile(rf"{COMMAND_PREFIX}[ \t]++([a-z]++)[ \t]*+", re.IGNORECASE | re.ASCII)
+_COMMAND = re.compile(
+    rf"{COMMAND_PREFIX}[ \t]++(?:([a-z]++)|(budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?)[ \t]*+",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 def parse_command(comment: str) -> Verb | None:
@@ -91,13 +95,14 @@ def parse_command(comment: str) -> Verb | None:
 
     The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
     cell or hidden markup can therefore never be one. Upper case is as good as lower; further words belong on
-    the next line, so that a sentence which only begins like a command is not one.
+    the next line, so that a sentence which only begins like a command is not one. `budget` takes one word
+    more, the amount, whether it is one or not: who errs there is to be told.
     """
     first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
     match = _COMMAND.fullmatch(first_line)
     if match is None:
         return None
     try:
-        return Verb(match[1].lower())
+        return Verb((match[1] or match[2]).lower())
     except ValueError:
         return None

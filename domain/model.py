@@ -252,13 +252,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """List prices in dollars per token. `source` says where they come from."""
+    """List prices in dollars per token. `source` says where they come from.
+
+    `estimated` says that nobody knows the price, and that this is the operator's stated upper one.
+    """
 
     input: Money
     output: Money
     cache_read: Money | None = None
     cache_write: Money | None = None
     free: bool = False
+    estimated: bool = False
     source: str = ""
 
 

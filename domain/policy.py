@@ -81,7 +81,7 @@ def asks_for_work(event: IssueLabelled | CommandGiven, serving: Serving) -> bool
     """Tell whether a label or a command asks that an issue be worked on, whoever it is from."""
     if isinstance(event, IssueLabelled):
         return category_of(event.label, serving) is not None
-    return event.verb is not Verb.CANCEL
+    return event.verb not in {Verb.CANCEL, Verb.BUDGET}
 
 
 def trigger_of(signal: Event, task: Task, permission: Permission, serving: Serving) -> Trigger | None:
@@ -128,6 +128,8 @@ def _closed_pull(signal: PullClosed, task: Task) -> Trigger | None:
 def _commanded(signal: CommandGiven, task: Task) -> Trigger | None:
     if signal.verb is Verb.CANCEL:
         return Trigger.CANCELLED
+    if signal.verb is Verb.BUDGET:
+        return None  # it raises a cap and moves nothing
     return Trigger.RELABELLED if task.state is State.CANCELLED else Trigger.RESUMED
 
 

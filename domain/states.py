@@ -37,6 +37,12 @@ class Trigger(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Note(StrEnum):
+    """What is written into a task's history beside its moves."""
+
+    BUDGET_RAISED = "budget_raised"
+
+
 _ENDED_BY_PEOPLE = {Trigger.MERGED: State.DONE, Trigger.CANCELLED: State.CANCELLED}
 
 TRANSITIONS: dict[State, dict[Trigger, State]] = {

@@ -6,13 +6,19 @@ from collections.abc import Callable
 
 import structlog
 
-from domain.budget import Caps, Spent, cost_of, grant_output
+from domain.budget import LARGEST, ZERO, Caps, Spent, cost_of, grant_output
 from domain.errors import CapReached
 from domain.model import Attempt, Limit, Money, Price, Task, Usage
 from domain.ports import Ledger, Reservation
 
 DISAGREEMENT = Money("1.5")
 """From this factor between our figure and the provider's own on, the difference is logged."""
+
+SMALLEST_FIRST_CALL = 4_500
+"""Tokens. What we ask of a model has at least this bound before a word of the issue is in it."""
+
+SMALLEST_FIRST_ANSWER = 256
+"""Tokens. The shortest answer that the settings let an operator want."""
 
 log = structlog.get_logger(__name__)
 
@@ -46,9 +52,9 @@ class AttemptMeter:
         )
 
     def check(self) -> None:
-        """Tell before any work whether anything may be spent at all. Nothing is booked. Raises CapReached."""
+        """Tell before any work whether a first call would find room. Nothing is booked. Raises CapReached."""
         try:
-            self._booked(0, 1, _only_looking)
+            self._booked(SMALLEST_FIRST_CALL, SMALLEST_FIRST_ANSWER, _only_looking)
         except _Affordable:
             return
 
@@ -69,7 +75,7 @@ class AttemptMeter:
         if made >= self._caps.max_iterations:
             raise CapReached(
                 Limit.ITERATIONS,
-                f"{made} of {self._caps.max_iterations} model calls ({Limit.ITERATIONS}) are used up",
+                f"{made} of {self._caps.max_iterations} model calls ({Limit.ITERATIONS}) are used up.",
             )
 
         def decide(spent: Spent) -> tuple[int, Money]:
@@ -83,15 +89,24 @@ class AttemptMeter:
                 )
             )
 
-        return self._ledger.reserve(self._task, self._attempt, model=self.model, decide=decide)
+        return self._ledger.reserve(
+            self._task, self._attempt, model=self.model, price=self._price, decide=decide
+        )
 
     def settle(self, reservation: Reservation, usage: Usage, billed: Money | None) -> Money:
-        """Book a call at the higher of our own figure and the provider's, and return that."""
-        computed = cost_of(usage, self._price)
-        cost = computed if billed is None else max(computed, billed)
-        if billed and not self._price.free:
-            self._note_disagreement(computed, billed)
-        self._ledger.settle(reservation, usage=usage, cost=cost, billed=billed)
+        """Book a call at the higher of our own figure and the provider's, and return that.
+
+        Counts that cannot be true are no word at all: the call is then booked at its reservation. All zero
+        says that the provider refused the call.
+        """
+        computed = min(cost_of(usage, self._price), LARGEST)
+        if not _can_be_true(usage):
+            computed = max(computed, reservation.amount)
+        stated = _stated(billed)
+        cost = computed if stated is None else max(computed, stated)
+        if stated and not self._price.free:
+            self._note_disagreement(computed, stated)
+        self._ledger.settle(reservation, usage=usage, cost=cost, billed=stated)
         return cost
 
     def _note_disagreement(self, computed: Money, billed: Money) -> None:
@@ -105,3 +120,16 @@ class AttemptMeter:
             computed=str(computed),
             billed=str(billed),
         )
+
+
+def _can_be_true(usage: Usage) -> bool:
+    """Tell whether counts may be those of a call: none below 0, and no answer to nothing."""
+    read = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return min(*read, usage.output_tokens) >= 0 and (any(read) or not usage.output_tokens)
+
+
+def _stated(billed: Money | None) -> Money | None:
+    """Return the provider's own figure if it is an amount of money."""
+    if billed is None or not billed.is_finite() or billed < ZERO:
+        return None
+    return min(billed, LARGEST)

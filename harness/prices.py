@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from domain.errors import ConfigurationError, Unpriced
 from domain.model import Money, Price
+from domain.pricing import PER_MILLION, write_prices
 
 TABLE_NAME = "model_prices_and_context_window_backup.json"
-PER_MILLION = Decimal(1_000_000)
+SETTING = "FIXWRIGHT_MODEL_PRICES"
 _TIER = re.compile(r"_above_(\d+)k_tokens")
 
 
 class PriceList:
     """Looks prices up; implements `domain.ports.PriceList`.
 
-    `input_per_million` and `output_per_million` are the operator's dollars per million tokens and must be
-    given together; `free` says that calls cost nothing. The table's prices for prompts longer than
-    `longest_prompt` tokens are left aside, because no such prompt is ever sent.
+    `own` are the operator's prices by the model's name; they come first. `estimate`, where there is one, is
+    taken for a model that has no price otherwise, and says of itself that it is an estimate. The table's
+    prices for prompts longer than `longest_prompt` tokens are left aside: no such prompt is ever sent.
     """
 
     def __init__(
         self,
+        own: Mapping[str, Price] | None = None,
         *,
-        input_per_million: Decimal | None = None,
-        output_per_million: Decimal | None = None,
-        free: bool = False,
+        estimate: Price | None = None,
         table: Path | None = None,
         longest_prompt: int = 200_000,
     ) -> None:
-        self._input = input_per_million
-        self._output = output_per_million
-        self._free = free
+        self._own = dict(own or {})
+        self._estimate = estimate
         self._table = table
         self._longest_prompt = longest_prompt
 
@@ -44,33 +45,34 @@ class PriceList:
         """Return the price of a model by its litellm name, such as `anthropic/claude-sonnet-4-5`.
 
         Raises:
-            Unpriced: no price is known; the text names the settings to add.
-            ConfigurationError: the operator's own price is not a price.
+            Unpriced: no price is known; the text holds the setting's line to add.
+            ConfigurationError: litellm's table is not where it should be.
         """
-        if self._free:
-            return Price(input=Money(0), output=Money(0), free=True, source="FIXWRIGHT_MODEL_FREE")
-        if self._input is not None or self._output is not None:
-            return self._own_price(model)
+        if model in self._own:
+            return replace(self._own[model], source=SETTING)
         entry = _table_entry(self._table or _bundled_table(), model)
-        if entry is None:
-            raise _unpriced(model, "litellm's table does not list it")
-        return _price_of(model, entry, self._longest_prompt)
+        found = _price_of(entry, self._longest_prompt) if entry else "litellm's table does not list it"
+        if isinstance(found, Price):
+            return replace(found, source=_table_name())
+        if self._estimate is not None:
+            return replace(self._estimate, estimated=True, source="FIXWRIGHT_ESTIMATE_PRICE")
+        raise Unpriced(self._unpriced(model, found))
 
-    def _own_price(self, model: str) -> Price:
-        if self._input is None or self._output is None:
-            raise _unpriced(model, "only one half of its price is set")
-        for name, value in (("INPUT", self._input), ("OUTPUT", self._output)):
-            if not value.is_finite() or value < 0:
-                raise ConfigurationError(
-                    f"FIXWRIGHT_MODEL_PRICE_{name} must be US dollars per million tokens such as 3.00, "
-                    f"not {value}"
-                )
-        if self._input == 0 or self._output == 0:
-            raise _unpriced(model, "a price of 0 is taken to be unknown")
-        return Price(
-            input=self._input / PER_MILLION,
-            output=self._output / PER_MILLION,
-            source="FIXWRIGHT_MODEL_PRICE_INPUT, FIXWRIGHT_MODEL_PRICE_OUTPUT",
+    def _unpriced(self, model: str, why: str) -> str:
+        """Say what to set, ready to be pasted; other models' prices are nobody's business on an issue."""
+        begin, end = ("", "") if self._own else (f"{SETTING}='{{", "}'")
+        where = f" within the braces of {SETTING}" if self._own else ""
+        priced, free = (
+            f"    {begin}{write_prices({model: price})[1:-1]}{end}"
+            for price in (
+                Price(input=3 / PER_MILLION, output=15 / PER_MILLION),
+                Price(input=Money(0), output=Money(0), free=True),
+            )
+        )
+        return (
+            f"No price is known for the model {model!r}: {why}. Set it for the worker{where}, with your "
+            f"provider's figures in US dollars per million tokens:\n\n{priced}\n\n"
+            f"or, if calls cost nothing because it runs on a machine of your own:\n\n{free}"
         )
 
 
@@ -79,12 +81,9 @@ def price_of(model: str) -> Price:
     return PriceList()(model)
 
 
-def _unpriced(model: str, why: str) -> Unpriced:
-    return Unpriced(
-        f"no price is known for the model {model!r}: {why}. Set FIXWRIGHT_MODEL_PRICE_INPUT and "
-        "FIXWRIGHT_MODEL_PRICE_OUTPUT (US dollars per million tokens), or FIXWRIGHT_MODEL_FREE=true "
-        "if calls cost nothing"
-    )
+def _table_name() -> str:
+    """Name the table with its version: two of them may price the same model differently."""
+    return f"litellm {importlib.metadata.version('litellm')}"
 
 
 def _bundled_table() -> Path:
@@ -121,9 +120,10 @@ def _decoded(text: str, name: str) -> Mapping[str, object] | None:
     return None
 
 
-def _price_of(model: str, entry: Mapping[str, object], longest_prompt: int) -> Price:
+def _price_of(entry: Mapping[str, object], longest_prompt: int) -> Price | str:
+    """Return the price that an entry states, or why it states none."""
     if any(_amount(entry.get(key)) for key in ("input_cost_per_request", "input_cost_per_second")):
-        raise _unpriced(model, "it is not priced by tokens alone")
+        return "it is not priced by tokens alone"
     found = {
         key: _dearest(entry, key, longest_prompt)
         for key in (
@@ -135,14 +135,13 @@ def _price_of(model: str, entry: Mapping[str, object], longest_prompt: int) -> P
     }
     fresh, answer = found["input_cost_per_token"], found["output_cost_per_token"]
     if not fresh or not answer:
-        raise _unpriced(model, "litellm's table has only part of its price, or a price of 0")
+        return "litellm's table has only part of its price, or a price of 0"
     reasoning = _amount(entry.get("output_cost_per_reasoning_token")) or Money(0)
     return Price(
         input=fresh,
         output=max(answer, reasoning),
         cache_read=found["cache_read_input_token_cost"] or None,
         cache_write=found["cache_creation_input_token_cost"] or None,
-        source="litellm's table",
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.budget import show_money
+from domain.budget import Standing, show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
-from domain.model import Finding, Money, RunStatus, Suspect, Task, TestRun, Verdict
+from domain.model import Finding, Limit, Money, RunStatus, Suspect, Task, TestRun, Verdict
 from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted
 
 TITLE_LIMIT = 200
@@ -33,6 +33,7 @@ class PullFacts:
     steps: int
     model: str
     attempt_number: int
+    standing: Standing | None = None
     left_out: tuple[str, ...] = ()
 
 
@@ -136,7 +137,7 @@ def _left_out(paths: Sequence[str]) -> str:
 def _cost(facts: PullFacts) -> str:
     return (
         f"{show_money(facts.cost)}, {facts.steps} model calls with {_code(one_line(facts.model, 80))}, "
-        f"attempt {facts.attempt_number}."
+        f"attempt {facts.attempt_number}." + (f"\n\n{spend_line(facts.standing)}" if facts.standing else "")
     )
 
 
@@ -153,12 +154,43 @@ def _counts(run: TestRun) -> str:
 # -- comments ---------------------------------------------------------------------------------------
 
 
-def started_comment(task: Task, attempt_number: int, max_attempts: int, cap: Money) -> str:
+def started_comment(task: Task, attempt_number: int, standing: Standing) -> str:
     """Say that work has begun, and what it may cost."""
-    return (
-        f"**Working on it** (attempt {attempt_number} of {max_attempts}, at most {show_money(cap)}). "
-        f"To stop me, take the `{task.category}` label off or write `{COMMAND_PREFIX} cancel`."
+    caps = standing.caps.raised(standing.spent.raised)
+    attempt = f"attempt {attempt_number}, at most {show_money(caps.max_cost_per_task_usd)}"
+    return _join(
+        [
+            f"**Working on it** ({attempt}). "
+            f"To stop me, take the `{task.category}` label off or write `{COMMAND_PREFIX} cancel`.",
+            spend_line(standing),
+        ]
     )
+
+
+def spend_line(standing: Standing) -> str:
+    """Say what an issue has cost and what the service's caps leave, on which day."""
+    spent = standing.spent
+    about = " (an estimate, since the model's price is not known)" if spent.estimated else ""
+    repository, service = (
+        show_money(standing.left(limit)) for limit in (Limit.DAILY_COST, Limit.SERVICE_DAILY_COST)
+    )
+    line = (
+        f"Spent on this issue: {show_money(spent.task)} of at most {show_money(standing.total)}{about}. "
+        f"On {spent.on} (UTC), the caps leave {repository} for this repository and {service} for the whole "
+        "service."
+    )
+    raised = spent.raised
+    if raised is None:
+        return line
+    return (
+        f"{line} {raised_by(raised.by)} raised the cap of one attempt to {show_money(raised.amount)} on "
+        f"{raised.at:%Y-%m-%d %H:%M} UTC."
+    )
+
+
+def raised_by(login: str) -> str:
+    """Write a login so that it calls nobody."""
+    return _code(login)
 
 
 def queued_comment(why: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from domain.model import Reason
 from domain.ports import Admission
-from domain.states import State, Trigger
+from domain.states import Note, State, Trigger
 from store.bodies import unpack
 from store.database import Database
 from store.rows import moment_of, optional_moment
@@ -52,11 +52,11 @@ class DeliveryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEvent:
-    """One move of a task; `came_from` is None for its admission."""
+    """One move of a task, or a note that moved nothing; `came_from` is None for its admission."""
 
     task_id: int
     at: datetime
-    trigger: Trigger
+    trigger: Trigger | Note
     came_from: State | None
     went_to: State
     generation: int
@@ -122,7 +122,7 @@ def _event_from(row: sqlite3.Row) -> TaskEvent:
     return TaskEvent(
         task_id=row["task_id"],
         at=moment_of(row["at"]),
-        trigger=Trigger(row["trigger"]),
+        trigger=Note(row["trigger"]) if row["trigger"] in set(Note) else Trigger(row["trigger"]),
         came_from=State(row["from_state"]) if row["from_state"] else None,
         went_to=State(row["to_state"]),
         generation=row["generation"],

@@ -26,6 +26,29 @@ CREATE TABLE body_packs (
 
 CREATE INDEX body_packs_kept ON body_packs (received_at) WHERE content IS NOT NULL;
 
+CREATE TABLE cap_raises (
+    task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    actor_id TEXT NOT NULL,
+    actor_login TEXT NOT NULL,
+    comment_id TEXT NOT NULL,
+    at TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER cap_raises_keep BEFORE UPDATE ON cap_raises BEGIN
+    SELECT RAISE(ABORT, 'a cap is raised once');
+END;
+
+CREATE TRIGGER cap_raises_once BEFORE INSERT ON cap_raises
+WHEN EXISTS (SELECT 1 FROM cap_raises WHERE task_id = NEW.task_id)
+BEGIN
+    SELECT RAISE(ABORT, 'a cap is raised once');
+END;
+
+CREATE TRIGGER cap_raises_stay BEFORE DELETE ON cap_raises BEGIN
+    SELECT RAISE(ABORT, 'a cap is raised once');
+END;
+
 CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
     provider TEXT NOT NULL,
@@ -65,7 +88,7 @@ CREATE TABLE ledger (
     input_tokens INTEGER,
     output_tokens INTEGER,
     cache_read_tokens INTEGER,
-    cache_write_tokens INTEGER,
+    cache_write_tokens INTEGER, price_source TEXT NOT NULL DEFAULT '', estimated INTEGER NOT NULL DEFAULT 0 CHECK (estimated IN (0, 1)),
     CHECK (reservation IS NOT NULL OR (amount >= 0 AND cost IS NULL AND billed IS NULL)),
     CHECK (reservation IS NULL OR (cost IS NOT NULL AND cost >= 0 AND coalesce(billed, 0) >= 0))
 ) STRICT;

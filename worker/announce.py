@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from domain.budget import next_utc_day, show_money
+from domain.budget import Caps, Spent, Standing, next_utc_day, show_money
 from domain.model import Money, Outcome, Reason
+from domain.raising import RaiseRefusal
 from domain.text import clip, inert
 from harness import report
 
@@ -34,7 +35,8 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.TASK_LIMIT: (
         "I stopped at a limit before the work was finished.",
-        f"a maintainer writes {_COMMAND} to go on from what is there, or takes over the branch.",
+        f"a maintainer writes {_COMMAND} to go on from what is there, or takes over the branch. Where money "
+        "was short, `/fixwright budget 3.00` raises the cap for this issue, once.",
     ),
     Reason.NO_CHANGE: (
         "I found nothing to change.",
@@ -87,15 +89,17 @@ def ending(reason: Reason, detail: str, cost: Money) -> str:
     return report.ended_comment(headline, detail, next_step, cost)
 
 
-def stopped(reason: Reason, cost: Money) -> str:
+def stopped(reason: Reason, standing: Standing) -> str:
     """Return the status of a task that waits for a person; what happened stands in a comment of its own."""
     headline, _ = ENDINGS[reason]
-    return f"**Waiting for a person.** {headline} {show_money(cost)} spent. The last comment says more."
+    said = f"**Waiting for a person.** {headline} The last comment says more."
+    return f"{said}\n\n{report.spend_line(standing)}"
 
 
-def in_review(pull_number: int, url: str, cost: Money) -> str:
+def in_review(pull_number: int, url: str, standing: Standing) -> str:
     """Return the status of a task whose draft is up."""
-    return f"**In review:** draft pull request [#{pull_number}]({url}). {show_money(cost)} spent."
+    headline = f"**In review:** draft pull request [#{pull_number}]({url})."
+    return f"{headline}\n\n{report.spend_line(standing)}"
 
 
 def done(cost: Money) -> str:
@@ -103,11 +107,37 @@ def done(cost: Money) -> str:
     return f"**Merged.** {show_money(cost)} spent."
 
 
+def raised(spent: Spent, caps: Caps) -> str:
+    """Answer a maintainer who raised a task's cap."""
+    standing = Standing(caps=caps, spent=spent)
+    return (
+        f"**The budget of this issue is raised.** {report.spend_line(standing)} It is in force from the next "
+        f"model call on. If I have stopped, {_COMMAND} lets me go on."
+    )
+
+
+def not_raised(refusal: RaiseRefusal, caps: Caps) -> str:
+    """Answer somebody whose word about the budget changes nothing. It is said once."""
+    now, most = show_money(caps.max_cost_per_task_usd), show_money(caps.max_raised_cost_per_task_usd)
+    why = {
+        RaiseRefusal.NOT_PERMITTED: "Only somebody with write access to this repository may raise it.",
+        RaiseRefusal.NOT_AN_AMOUNT: "Write it as an amount of US dollars, such as `/fixwright budget 3.00`.",
+        RaiseRefusal.ENDED: "Nothing is being worked on here. Put the label on again first.",
+        RaiseRefusal.AGAIN: "It was raised before, and that can be done once per issue.",
+        RaiseRefusal.NOT_MORE: f"The service allows {now} per attempt as it is; name more than that.",
+        RaiseRefusal.TOO_MUCH: f"The operator of this service allows up to {most} per attempt, not more.",
+    }[refusal]
+    nobody_may = caps.max_raised_cost_per_task_usd <= caps.max_cost_per_task_usd
+    if nobody_may and refusal is not RaiseRefusal.NOT_PERMITTED:
+        why = f"The operator of this service allows {now} per attempt, and nobody to raise that."
+    return f"**The budget stays as it is.** {why}"
+
+
 def waiting(outcome: Outcome, detail: str, now: datetime) -> str:
     """Return the status of a task that goes on by itself, and why it waits."""
     if outcome is Outcome.DAILY_LIMIT:
         until = next_utc_day(now)
-        why = f"The daily budget of this repository is used up; I go on after {until:%Y-%m-%d %H:%M} UTC."
+        why = f"A daily budget is used up; I go on after {until:%Y-%m-%d %H:%M} UTC. {detail}"
     elif outcome is Outcome.INTERRUPTED:
         why = "The service is restarting; the work goes on from its last step."
     else:

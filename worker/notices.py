@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from domain.budget import Caps, Standing
 from domain.model import Attempt, Money, Publication, PublicationKind, Reason, Task
 from domain.ports import Forge, Ledger, TaskQueue
 from domain.states import State
@@ -25,6 +26,7 @@ class Notices:
     ledger: Ledger
     forges: Mapping[str, Forge]
     redact: Redactor
+    caps: Caps
 
     def post(self, task: Task) -> bool:
         """Bring the issue's comments to what the rows say; False where that is worth another try later."""
@@ -43,7 +45,7 @@ class Notices:
     def _blocked(self, task: Task, voice: Voice) -> bool:
         reason = task.reason or Reason.INTERNAL_ERROR
         cost = self._cost(task)
-        status = voice.status(task, announce.stopped(reason, cost))
+        status = voice.status(task, announce.stopped(reason, self._standing(task)))
         return voice.say(task, "ended", announce.ending(reason, self._seen(task, reason), cost)) and status
 
     def _in_review(self, task: Task, voice: Voice) -> bool:
@@ -52,7 +54,7 @@ class Notices:
         if pull is None or pull.pull_number is None or verdict is None:
             return True
         cost = self._cost(task)
-        status = voice.status(task, announce.in_review(pull.pull_number, pull.url, cost))
+        status = voice.status(task, announce.in_review(pull.pull_number, pull.url, self._standing(task)))
         text = report.review_comment(pull.pull_number, pull.url, verdict, cost)
         return voice.say(task, "review", text) and status
 
@@ -79,6 +81,9 @@ class Notices:
     def _last_publication(self, task: Task) -> Publication | None:
         done = [each for each in self.queue.publications(task.id) if each.done_at is not None]
         return done[-1] if done else None
+
+    def _standing(self, task: Task) -> Standing:
+        return Standing(caps=self.caps, spent=self.ledger.standing(task))
 
     def _cost(self, task: Task) -> Money:
         return self.ledger.spent_on_task(task.id)

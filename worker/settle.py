@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from domain.budget import Caps, Standing
 from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, GitUnavailable, PolicyRefusal
 from domain.model import Attempt, Outcome, Reason, Task
 from domain.policy import Settlement, settle
@@ -39,7 +40,7 @@ class Settler:
     voice: Voice
     clock: Clock
     redact: Redactor
-    max_attempts: int
+    caps: Caps
     model: str
     publisher: Publisher | None = None
 
@@ -88,6 +89,7 @@ class Settler:
             steps=sum(self.ledger.calls_on_attempt(each.id) for each in self.queue.attempts(task.id)),
             model=self.model,
             attempt_number=attempt.number,
+            standing=Standing(caps=self.caps, spent=self.ledger.standing(task)),
             left_out=result.left_out,
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
@@ -129,7 +131,7 @@ class Settler:
             result.outcome,
             task,
             reason=result.reason,
-            max_attempts=self.max_attempts,
+            max_attempts=self.caps.max_attempts,
             now=self.clock.now(),
             retry_after=result.retry_after,
         )
@@ -142,9 +144,13 @@ class Settler:
     def _say_why_it_waits(self, task: Task, plan: Settlement, result: AttemptResult) -> None:
         if plan.trigger is Trigger.RETRIED:
             seen = report.verdict_detail(result.verdict) if result.verdict else announce.plain(result.detail)
-            self.voice.status(task, announce.trying_again(task.attempts, seen))
+            self._status(task, announce.trying_again(task.attempts, seen))
         elif plan.trigger is Trigger.RELEASED:
-            self.voice.status(task, announce.waiting(result.outcome, result.detail, self.clock.now()))
+            self._status(task, announce.waiting(result.outcome, result.detail, self.clock.now()))
+
+    def _status(self, task: Task, text: str) -> None:
+        standing = Standing(caps=self.caps, spent=self.ledger.standing(task))
+        self.voice.status(task, f"{text}\n\n{report.spend_line(standing)}")
 
     def _for_record(self, detail: str) -> str:
         return clip(self.redact(detail), 2000)

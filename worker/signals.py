@@ -15,11 +15,13 @@ from domain.events import (
     IssueLabelled,
     IssueUnlabelled,
     Uninteresting,
+    Verb,
 )
 from domain.model import Permission, Reason, Task
 from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
 from domain.ports import Forge, Landing, Signal, TaskQueue
 from domain.states import State, Trigger, is_legal
+from worker.raising import BudgetDesk
 
 log = structlog.get_logger(__name__)
 
@@ -27,8 +29,16 @@ log = structlog.get_logger(__name__)
 class SignalDesk:
     """Decides signals one by one, in the order in which they came; for any number of threads."""
 
-    def __init__(self, queue: TaskQueue, forges: Mapping[str, Forge], serving: Serving) -> None:
+    def __init__(
+        self,
+        queue: TaskQueue,
+        forges: Mapping[str, Forge],
+        serving: Serving,
+        budget: BudgetDesk | None = None,
+    ) -> None:
+        """Without a budget desk, a word about the budget is recorded and nothing else."""
         self._queue = queue
+        self._budget = budget
         self._forges = forges
         self._serving = serving
         self._lock = threading.Lock()
@@ -63,6 +73,8 @@ class SignalDesk:
     def _decide(self, signal: Signal) -> str:
         task = self._queue.task(signal.task_id)
         permission = self._permission(signal, task)
+        if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.BUDGET:
+            return self._on_budget(task, signal.event, permission)
         if self._must_give_way(task, signal, permission):
             self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
@@ -103,6 +115,12 @@ class SignalDesk:
         if forge is None:
             raise ForgeUnavailable(f"the forge {task.issue.forge} is not configured any more")
         return forge
+
+    def _on_budget(self, task: Task, command: CommandGiven, permission: Permission) -> str:
+        if self._budget is None:
+            return "nothing to do here"
+        self._moved.append(task.id)  # what its status says of the caps may be another now
+        return self._budget.answer(task, command, permission)
 
     def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
         """Tell whether a waiting task that somebody asked for who may not is now asked for by one who may.

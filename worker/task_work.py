@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from domain.budget import Caps
+from domain.budget import Caps, Standing
 from domain.errors import (
     BranchMoved,
     ForgeError,
@@ -64,7 +64,9 @@ class Shop:
     @property
     def notices(self) -> Notices:
         """What speaks for this worker's tasks."""
-        return Notices(queue=self.queue, ledger=self.ledger, forges=self.forges, redact=self.redact)
+        return Notices(
+            queue=self.queue, ledger=self.ledger, forges=self.forges, redact=self.redact, caps=self.caps
+        )
 
 
 class TaskWork:
@@ -88,7 +90,7 @@ class TaskWork:
             voice=Voice(self._forge, shop.redact),
             clock=shop.clock,
             redact=shop.redact,
-            max_attempts=shop.caps.max_attempts,
+            caps=shop.caps,
             model=shop.model,
         )
 
@@ -217,10 +219,8 @@ class TaskWork:
         return self._attempt
 
     def _started(self, attempt: Attempt) -> str:
-        caps = self._shop.caps
-        return report.started_comment(
-            self._task, attempt.number, caps.max_attempts, caps.max_cost_per_task_usd
-        )
+        spent = self._shop.ledger.standing(self._task, attempt)
+        return report.started_comment(self._task, attempt.number, Standing(caps=self._shop.caps, spent=spent))
 
 
 def _declined(reason: Reason, error: Exception) -> AttemptResult:

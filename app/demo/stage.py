@@ -18,6 +18,7 @@ from app.demo.service import Service
 from app.demo.toolchain import tools_for
 from app.settings import inherited_environment
 from domain.model import Actor, IssueRef, Permission, Price, Repository
+from domain.pricing import PER_MILLION, write_prices
 from providers.local.outbox import WebhookTarget
 from providers.local.people import LocalWorld
 from store.database import Database
@@ -25,10 +26,8 @@ from store.ledger import SqliteLedger
 from store.tasks import SqliteTaskQueue
 
 MODEL_NAME = "openai/scripted-1"
-PRICE_INPUT, PRICE_OUTPUT = Decimal("3.00"), Decimal("15.00")
+PRICE = Price(input=Decimal("3.00") / PER_MILLION, output=Decimal("15.00") / PER_MILLION)
 """Dollars per million tokens that the scripted model is registered at."""
-
-MILLION = Decimal(1_000_000)
 
 
 @dataclass(slots=True)
@@ -106,9 +105,8 @@ def _played(scenario: Scenario, case: Case, files: Files, directory: DataDirecto
 
 
 def _scripted(scenario: Scenario, case: Case) -> ScriptedModel:
-    price = Price(input=PRICE_INPUT / MILLION, output=PRICE_OUTPUT / MILLION)
     return ScriptedModel(
-        {MODEL_NAME.partition("/")[2]: scenario.script(case)}, price=price, api_key=secrets.token_hex(16)
+        {MODEL_NAME.partition("/")[2]: scenario.script(case)}, price=PRICE, api_key=secrets.token_hex(16)
     )
 
 
@@ -117,6 +115,5 @@ def _model_settings(model: ScriptedModel) -> dict[str, str]:
         "FIXWRIGHT_MODEL": MODEL_NAME,
         "FIXWRIGHT_API_BASE": model.base_url,
         "FIXWRIGHT_API_KEY": model.api_key,
-        "FIXWRIGHT_MODEL_PRICE_INPUT": str(PRICE_INPUT),
-        "FIXWRIGHT_MODEL_PRICE_OUTPUT": str(PRICE_OUTPUT),
+        "FIXWRIGHT_MODEL_PRICES": write_prices({MODEL_NAME: PRICE}),
     }

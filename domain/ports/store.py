@@ -12,11 +12,13 @@ from domain.budget import Spent
 from domain.claim import Claim, Restatement
 from domain.events import CommandGiven, Event, IssueLabelled
 from domain.model import (
+    Actor,
     Attempt,
     IssueRef,
     Money,
     Outcome,
     Phase,
+    Price,
     Publication,
     PublicationKind,
     Pull,
@@ -238,14 +240,25 @@ class Ledger(Protocol):
         *,
         model: str,
         decide: Callable[[Spent], tuple[int, Money]],
+        price: Price | None = None,
     ) -> Reservation:
         """Read what is spent, ask `decide` for (output tokens, dollars), and book it, in one transaction.
 
-        `decide` raises CapReached when the call does not fit; then nothing is written.
+        `price` is what `decide` reckons with; its source is kept. `decide`
+        raises CapReached when the call does not fit; then nothing is written.
         """
 
     def settle(self, reservation: Reservation, *, usage: Usage, cost: Money, billed: Money | None) -> None:
         """Book what a call really cost. `billed` is the provider's own figure. A second time is a no-op."""
+
+    def raise_cap(self, task: Task, amount: Money, *, by: Actor, comment_id: str) -> bool:
+        """Write down, once per task, that its attempts may cost up to `amount`; False where that was before.
+
+        It is in force from the next reservation on, as far as the service's maximum allows.
+        """
+
+    def standing(self, task: Task, attempt: Attempt | None = None) -> Spent:
+        """Return what is spent against each cap now, for people to read; without an attempt, 0 on it."""
 
     def spent_on_attempt(self, attempt_id: int) -> Money:
         """Return dollars, open reservations included."""

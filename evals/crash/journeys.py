@@ -53,6 +53,7 @@ class Journey:
         return Caps(
             max_iterations=self.max_iterations,
             max_cost_per_task_usd=Money("0.05"),
+            max_raised_cost_per_task_usd=Money("0.05"),
             max_daily_cost_usd=Money("0.08"),
             max_daily_cost_total_usd=Money("0.09"),
             max_minutes=10,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from domain.budget import ZERO
 from domain.model import PublicationKind
+from domain.states import Trigger
 from domain.text import Redactor
 from evals.crash.judgement import Move, Remains
 from evals.crash.world import World
@@ -40,6 +41,7 @@ def read(world: World) -> Remains:
         moves=[
             Move(trigger=event.trigger, came_from=event.came_from, went_to=event.went_to)
             for event in History(world.database).task_events(task.id)
+            if isinstance(event.trigger, Trigger)
         ],
         attempts=attempts,
         branches=[name for name in heads if name != repository.default_branch],

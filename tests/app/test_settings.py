@@ -62,7 +62,7 @@ def test_the_worker_needs_no_webhook_secret_and_the_web_process_no_model(
     assert worker.caps.max_daily_cost_total_usd == Decimal("20.00")
     assert worker.caps.max_task_total_usd == Decimal("2.00")
     assert (worker.caps.max_iterations, worker.caps.max_minutes, worker.caps.max_attempts) == (40, 30, 2)
-    assert worker.own_price is None
+    assert (worker.cost_tracking, worker.model_prices, worker.estimate_price) == ("strict", {}, None)
     assert "model" not in type(load_web_settings_with(monkeypatch)).model_fields
 
 
@@ -173,10 +173,11 @@ def test_other_wrong_values(monkeypatch: pytest.MonkeyPatch, name: str, value: s
         ("SANDBOX_TOOLS", "relative"),
         ("API_BASE", "localhost:11434"),
         ("API_BASE", "http://user:password@host/v1"),
-        ("MODEL_FREE", "perhaps"),
         ("WORKER_NAME", "a/b"),
         ("MAX_ATTEMPTS", "0"),
-        ("MODEL_PRICE_INPUT", "nan"),
+        ("COST_TRACKING", "ignore_errors"),
+        ("ESTIMATE_PRICE", "20"),
+        ("ESTIMATE_PRICE", '{"free": true}'),
     ],
 )
 def test_other_wrong_values_of_the_worker(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -238,28 +239,39 @@ def test_repositories_and_labels_as_people_write_them(monkeypatch: pytest.Monkey
     assert settings.labels == {"bug": Category.BUG, "needs docs": Category.DOCS}
 
 
-def test_prices_come_in_pairs_and_not_beside_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = problem(monkeypatch, "FIXWRIGHT_MODEL_PRICE_INPUT", "3", worker=True)
-    assert "FIXWRIGHT_MODEL_PRICE_OUTPUT=15.00" in text
-    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICE_OUTPUT", "15")
-    price = load_worker_settings().own_price
+def test_prices_by_the_model_s_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        """'{"house/large": {"input": 3, "output": 15.00, "cache_read": 0.3}, "ollama/x": {"free": true}}'"""
+    )
+    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICES", text)
+    settings = load_worker_settings()
+    large = settings.model_prices["house/large"]
+    assert (large.input, large.output) == (Decimal("0.000003"), Decimal("0.000015"))
+    assert (large.cache_read, large.cache_write, large.free) == (Decimal("0.0000003"), None, False)
+    assert settings.model_prices["ollama/x"].free
+    shown = settings.effective()["FIXWRIGHT_MODEL_PRICES"]
+    assert shown == "house/large=3.000000/15.000000, ollama/x=free"
+
+
+def test_every_wrong_price_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = problem(
+        monkeypatch, "FIXWRIGHT_MODEL_PRICES", '{"a/b": {"input": 0}, "c/d": {"free": 1}}', worker=True
+    )
+    lines = text.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("FIXWRIGHT_MODEL_PRICES: '") for line in lines)
+    assert all("; for example FIXWRIGHT_MODEL_PRICES='{" in line for line in lines)
+
+
+def test_an_estimate_needs_its_stated_price_and_the_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = problem(monkeypatch, "FIXWRIGHT_COST_TRACKING", "estimate", worker=True)
+    assert text.startswith("FIXWRIGHT_ESTIMATE_PRICE: is not set, while FIXWRIGHT_COST_TRACKING=estimate")
+    monkeypatch.setenv("FIXWRIGHT_ESTIMATE_PRICE", '{"input": 20, "output": 100}')
+    price = load_worker_settings().estimate_price
     assert price is not None
-    assert (price.input, price.output, price.free) == (Decimal("0.000003"), Decimal("0.000015"), False)
-    assert "FIXWRIGHT_MODEL_FREE" in problem(monkeypatch, "FIXWRIGHT_MODEL_FREE", "true", worker=True)
-
-
-def test_a_price_of_zero_is_free_only_when_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICE_INPUT", "0")
-    monkeypatch.setenv("FIXWRIGHT_MODEL_PRICE_OUTPUT", "0")
-    zero = load_worker_settings().own_price
-    assert zero is not None
-    assert not zero.free
-    monkeypatch.delenv("FIXWRIGHT_MODEL_PRICE_INPUT")
-    monkeypatch.delenv("FIXWRIGHT_MODEL_PRICE_OUTPUT")
-    monkeypatch.setenv("FIXWRIGHT_MODEL_FREE", "true")
-    free = load_worker_settings().own_price
-    assert free is not None
-    assert free.free
+    assert price.output == Decimal("0.0001")
+    text = problem(monkeypatch, "FIXWRIGHT_COST_TRACKING", "strict", worker=True)
+    assert text.startswith("FIXWRIGHT_ESTIMATE_PRICE: has no effect")
 
 
 def test_what_is_in_force_can_be_shown_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

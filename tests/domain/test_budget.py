@@ -46,6 +46,7 @@ def caps(task: Money | str | int, day: Money | str | int, service_day: Money | s
     return Caps(
         max_iterations=50,
         max_cost_per_task_usd=Money(task),
+        max_raised_cost_per_task_usd=2 * Money(task),
         max_daily_cost_usd=Money(day),
         max_daily_cost_total_usd=Money(service_day),
         max_minutes=30,
@@ -272,8 +273,8 @@ def test_the_call_that_would_cross_the_line_is_not_made() -> None:
         grant(task="0.50", attempt_spent="0.49", input_tokens=200_000)
     assert reached.value.limit is Limit.TASK_COST
     assert str(reached.value) == (
-        "the next model call needs up to $0.6077, and max_cost_per_task_usd (dollars of one attempt) "
-        "leaves $0.0100"
+        "The next model call needs up to $0.6077, and max_cost_per_task_usd (dollars of one attempt) "
+        "leaves $0.0100."
     )
 
 
@@ -450,6 +451,7 @@ def test_a_repository_may_lower_its_caps_and_never_raise_them(
     given_caps = Caps(
         max_iterations=40,
         max_cost_per_task_usd=Decimal("1.00"),
+        max_raised_cost_per_task_usd=Decimal(2),
         max_daily_cost_usd=Decimal(5),
         max_daily_cost_total_usd=Decimal(20),
         max_minutes=30,

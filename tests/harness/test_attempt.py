@@ -9,7 +9,7 @@ import pytest
 
 from domain.claim import Restatement
 from domain.errors import AgentFailure, FixwrightError, ProviderUnavailable, SandboxError, Stopped
-from domain.model import Category, Limit, Money, Outcome, Reason
+from domain.model import Category, Limit, Money, Outcome, Reason, Usage
 from domain.ports import AgentReport, Brief, Meter, Observer, SandboxSession
 from harness.agent.scripted import ScriptedAgent
 from harness.handoff import PastAttempt
@@ -257,12 +257,14 @@ def test_every_run_has_the_memory_and_the_disk_that_the_operator_gives(calc: Wor
 
 @pytest.mark.parametrize(
     ("line", "limit"),
-    [("max_iterations: 1", Limit.ITERATIONS), ("max_cost_per_task_usd: 0.002", Limit.TASK_COST)],
+    [("max_iterations: 1", Limit.ITERATIONS), ("max_cost_per_task_usd: 0.006", Limit.TASK_COST)],
 )
 def test_a_cap_of_the_repository_s_own_is_in_force(tmp_path: Path, line: str, limit: Limit) -> None:
     workshop = Workshop(tmp_path, {**CALC, ".fixwright.yml": f"{line}\n"})
 
-    result = workshop.attempt(plays(FIX, SHOW))
+    result = workshop.attempt(
+        ScriptedAgent([FIX, SHOW], CLAIM, usage=Usage(input_tokens=4500, output_tokens=100))
+    )
 
     assert (result.outcome, result.reason) == (Outcome.TASK_LIMIT, Reason.TASK_LIMIT)
     assert limit in result.detail
@@ -273,6 +275,8 @@ def test_a_cap_of_the_repository_s_own_is_in_force(tmp_path: Path, line: str, li
     ("changes", "outcome"),
     [
         ({"max_daily_cost_usd": Money(0)}, Outcome.DAILY_LIMIT),
+        ({"max_daily_cost_usd": Money("0.005")}, Outcome.DAILY_LIMIT),
+        ({"max_daily_cost_total_usd": Money(0)}, Outcome.DAILY_LIMIT),
         ({"max_cost_per_task_usd": Money(0)}, Outcome.TASK_LIMIT),
         ({"max_iterations": 0}, Outcome.TASK_LIMIT),
     ],

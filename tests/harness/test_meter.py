@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
+from domain.budget import LARGEST
 from domain.errors import CapReached
 from domain.model import Limit, Money, Price, Usage
 from tests.harness.agent.world import PRICE, MemoryLedger, a_meter
@@ -76,6 +77,41 @@ def test_the_higher_figure_is_booked_and_both_are_kept(billed: Money | None, boo
     assert ledger.booked[0][2:] == (Money(booked), billed)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        Usage(input_tokens=-1000, output_tokens=100),
+        Usage(input_tokens=1000, output_tokens=-1),
+        Usage(input_tokens=10, cache_read_tokens=-10),
+        Usage(output_tokens=100),
+    ],
+)
+def test_counts_that_cannot_be_true_are_booked_at_the_reservation(usage: Usage) -> None:
+    meter = a_meter()
+    reservation = meter.reserve(1000, 500)
+    assert meter.settle(reservation, usage, Money("0.0001")) == reservation.amount
+
+
+def test_a_call_that_the_provider_refused_costs_nothing() -> None:
+    meter = a_meter()
+    assert meter.settle(meter.reserve(1000, 500), Usage(), None) == 0
+
+
+@pytest.mark.parametrize("billed", ["NaN", "-3", "Infinity", "1e400"])
+@pytest.mark.parametrize("tokens", [1000, 10**400])
+def test_figures_beyond_reason_stop_everything_and_break_nothing(billed: str, tokens: int) -> None:
+    ledger = MemoryLedger()
+    meter = a_meter(ledger)
+    cost = meter.settle(
+        meter.reserve(1000, 100), Usage(input_tokens=tokens, output_tokens=100), Money(billed)
+    )
+    assert Money("0.0014") <= cost <= LARGEST
+    assert (cost == LARGEST) is (tokens > 1000 or billed == "1e400")
+    if cost > 5:
+        with pytest.raises(CapReached):
+            meter.reserve(1, 1)
+
+
 def test_a_large_disagreement_is_logged_once_per_attempt() -> None:
     meter, usage = a_meter(), Usage(input_tokens=1000, output_tokens=100)
     with capture_logs() as logs:
@@ -114,6 +150,8 @@ def test_looking_books_nothing() -> None:
         ({"max_iterations": 0}, Limit.ITERATIONS),
         ({"max_cost_per_task_usd": Money("0.000003")}, Limit.TASK_COST),
         ({"max_daily_cost_usd": Money(0)}, Limit.DAILY_COST),
+        ({"max_daily_cost_usd": Money("0.005")}, Limit.DAILY_COST),
+        ({"max_daily_cost_total_usd": Money("0.005")}, Limit.SERVICE_DAILY_COST),
     ],
 )
 def test_looking_tells_what_no_call_can_pass(changes: dict[str, object], limit: Limit) -> None:

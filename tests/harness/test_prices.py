@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from domain.errors import ConfigurationError, Unpriced
+from domain.errors import Unpriced
 from domain.model import Money
+from domain.pricing import read_price, read_prices
 from harness.prices import PriceList, price_of
 
 TABLE = {
@@ -99,35 +101,41 @@ def test_the_dearest_price_that_can_occur_is_taken(table: Path) -> None:
 def test_whatever_is_not_wholly_priced_is_unpriced_with_the_way_out(table: Path, model: str) -> None:
     with pytest.raises(Unpriced) as caught:
         PriceList(table=table)(model)
-    for setting in (
-        "FIXWRIGHT_MODEL_PRICE_INPUT",
-        "FIXWRIGHT_MODEL_PRICE_OUTPUT",
-        "FIXWRIGHT_MODEL_FREE=true",
-    ):
-        assert setting in str(caught.value)
+    lines = [line.strip() for line in str(caught.value).splitlines() if line.startswith("    ")]
+    settings = [line.removeprefix("FIXWRIGHT_MODEL_PRICES=") for line in lines]
+    if model:
+        prices = [read_prices(setting)[model] for setting in settings]
+        assert [(price.input, price.free) for price in prices] == [(Money("0.000003"), False), (0, True)]
 
 
-def test_the_operators_price_comes_first(table: Path) -> None:
-    prices = PriceList(input_per_million=Decimal("3"), output_per_million=Decimal("15"), table=table)
-    assert (prices("maker-1").input, prices("x/y").output) == (Money("0.000003"), Money("0.000015"))
+def test_the_way_out_beside_other_prices_shows_none_of_them(table: Path) -> None:
+    prices = PriceList(read_prices('{"secret/model": {"input": 7, "output": 9}}'), table=table)
+    with pytest.raises(Unpriced) as caught:
+        prices("house/large")
+    assert "secret" not in str(caught.value)
+    assert '    "house/large": {"input": 3.0, "output": 15.0}\n' in str(caught.value)
+    assert "within the braces of FIXWRIGHT_MODEL_PRICES" in str(caught.value)
 
 
-def test_free_is_free_only_when_said(table: Path) -> None:
-    assert PriceList(free=True, table=table)("local/llama").free
-    zero = PriceList(input_per_million=Decimal(0), output_per_million=Decimal(0), table=table)
-    with pytest.raises(Unpriced):
-        zero("local/llama")
+def test_the_operators_price_comes_first_and_is_for_its_model_alone(table: Path) -> None:
+    own = read_prices(
+        '{"maker-1": {"input": 3, "output": 15, "cache_read": 0}, "local/llama": {"free": true}}'
+    )
+    prices = PriceList(own, table=table)
+    price = prices("maker-1")
+    assert (price.input, price.output, price.cache_read) == (Money("0.000003"), Money("0.000015"), 0)
+    assert (price.source, price.estimated) == ("FIXWRIGHT_MODEL_PRICES", False)
+    assert prices("local/llama").free
+    assert prices("router/maker/model-2").source == f"litellm {version('litellm')}"
 
 
-def test_half_a_price_is_none(table: Path) -> None:
-    with pytest.raises(Unpriced, match="only one half"):
-        PriceList(output_per_million=Decimal(3), table=table)("maker-1")
-
-
-@pytest.mark.parametrize("bad", ["nan", "inf", "-1"])
-def test_a_price_must_be_a_number(table: Path, bad: str) -> None:
-    with pytest.raises(ConfigurationError, match="FIXWRIGHT_MODEL_PRICE_OUTPUT"):
-        PriceList(input_per_million=Decimal(1), output_per_million=Decimal(bad), table=table)("maker-1")
+@pytest.mark.parametrize("model", ["house/large", "local/llama", "half", "by-call"])
+def test_an_estimate_is_for_what_has_no_price_and_says_so(table: Path, model: str) -> None:
+    prices = PriceList(estimate=read_price('{"input": 20, "output": 100}'), table=table)
+    price = prices(model)
+    assert (price.input, price.output, price.estimated) == (Money("0.00002"), Money("0.0001"), True)
+    assert "ESTIMATE" in price.source
+    assert not prices("maker-1").estimated
 
 
 def test_the_table_that_ships_with_litellm_is_read_without_importing_it() -> None:

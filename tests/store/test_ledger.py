@@ -9,16 +9,27 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from domain.budget import Spent
+from domain.budget import CapRaise, Spent
 from domain.errors import CapReached, StaleWrite
-from domain.model import Attempt, Limit, Money, Outcome, Task, Usage
+from domain.model import Attempt, Limit, Money, Outcome, Price, Task, Usage
 from domain.ports import Reservation
 from domain.states import Trigger
 from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import DaySpend, SqliteLedger
 from store.tasks import SqliteTaskQueue
-from tests.store.makers import LEASE, WORKER, SetClock, delivery, issue, labelled, policy, running_task
+from tests.store.makers import (
+    LEASE,
+    MAINTAINER,
+    NOON,
+    WORKER,
+    SetClock,
+    delivery,
+    issue,
+    labelled,
+    policy,
+    running_task,
+)
 
 USAGE = Usage(input_tokens=10, output_tokens=20, cache_read_tokens=30, cache_write_tokens=40)
 
@@ -87,6 +98,20 @@ def test_both_figures_and_the_tokens_are_kept(
     assert row["model"] == "house/small"
 
 
+def test_where_the_price_came_from_is_kept(
+    ledger: SqliteLedger, task: Task, attempt: Attempt, database: Database
+) -> None:
+    price = Price(input=Money(1), output=Money(1), estimated=True, source="a stated price")
+    reservation = ledger.reserve(
+        task, attempt, model="m", price=price, decide=lambda spent: (1, Money("0.1"))
+    )
+    ledger.settle(reservation, usage=USAGE, cost=Money("0.1"), billed=None)
+
+    with database.read() as connection:
+        rows = connection.execute("SELECT price_source, estimated FROM ledger").fetchall()
+    assert [tuple(row) for row in rows] == [("a stated price", 1)] * 2
+
+
 def test_decide_sees_what_is_spent_and_its_refusal_writes_nothing(
     ledger: SqliteLedger, task: Task, attempt: Attempt
 ) -> None:
@@ -101,8 +126,24 @@ def test_decide_sees_what_is_spent_and_its_refusal_writes_nothing(
         ledger.reserve(task, attempt, model="house/small", decide=refuse)
 
     quarter = Money("0.25")
-    assert seen == [Spent(attempt=quarter, task=quarter, day=quarter, service_day=quarter)]
+    assert seen == [Spent(attempt=quarter, task=quarter, day=quarter, service_day=quarter, on="2026-03-01")]
     assert ledger.calls_on_attempt(attempt.id) == 1
+
+
+def test_how_a_task_stands(ledger: SqliteLedger, task: Task, attempt: Attempt) -> None:
+    sure = Price(input=Money(1), output=Money(1))
+    for price in (sure, replace(sure, estimated=True)):
+        assert not ledger.standing(task).estimated
+        ledger.reserve(task, attempt, model="m", price=price, decide=lambda spent: (1, Money("0.1")))
+    assert ledger.raise_cap(task, Money(2), by=MAINTAINER, comment_id="c1")
+    assert not ledger.raise_cap(task, Money(3), by=MAINTAINER, comment_id="c2")
+
+    now = ledger.standing(task, attempt)
+
+    fifth = Money("0.2")
+    assert (now.attempt, now.task, now.day, now.service_day) == (fifth,) * 4
+    assert (now.on, now.estimated, ledger.standing(task).attempt) == ("2026-03-01", True, 0)
+    assert now.raised == CapRaise(amount=Money(2), by="ada", at=NOON, comment_id="c1")
 
 
 def test_decide_sees_the_task_s_earlier_attempts_and_other_repositories_day(
@@ -123,7 +164,15 @@ def test_decide_sees_the_task_s_earlier_attempts_and_other_repositories_day(
 
     ledger.reserve(task, queue.begin_attempt(task), model="house/small", decide=look)
 
-    assert seen == [Spent(attempt=Money(0), task=Money("0.25"), day=Money("0.25"), service_day=Money("1.25"))]
+    assert seen == [
+        Spent(
+            attempt=Money(0),
+            task=Money("0.25"),
+            day=Money("0.25"),
+            service_day=Money("1.25"),
+            on="2026-03-01",
+        )
+    ]
 
 
 def test_sums_are_kept_apart(
@@ -240,7 +289,8 @@ def test_settling_what_was_never_reserved(ledger: SqliteLedger, task: Task, atte
         "DELETE FROM ledger",
         "INSERT OR REPLACE INTO ledger SELECT * FROM ledger",
         "INSERT INTO ledger SELECT 9, reservation, task_id, attempt_id, forge, repository_id, day, at, model,"
-        " amount, max_output_tokens, cost, billed, 0, 0, 0, 0 FROM ledger WHERE reservation IS NOT NULL",
+        " amount, max_output_tokens, cost, billed, 0, 0, 0, 0, '', 0 FROM ledger"
+        " WHERE reservation IS NOT NULL",
         "DELETE FROM tasks",
     ],
 )

@@ -24,6 +24,7 @@ from tests.store.makers import CATEGORIES, SetClock, running_task
 CAPS = Caps(
     max_iterations=50,
     max_cost_per_task_usd=Money("0.50"),
+    max_raised_cost_per_task_usd=Money("0.60"),
     max_daily_cost_usd=Money("0.80"),
     max_daily_cost_total_usd=Money("0.75"),
     max_minutes=60,

@@ -35,7 +35,9 @@ ROWS_OF_0002 = """
         (id, task_id, attempt_id, forge, repository_id, day, at, model, amount, max_output_tokens)
     VALUES (1, 1, 1, 'local', '501', '2026-03-01', 't', 'm', 5, 1);
 """
-ROWS_OF_0003 = ""
+ROWS_OF_0003 = """
+    INSERT INTO cap_raises VALUES (1, 2000000000, '7', 'ada', 'c1', 't');
+"""
 ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003]
 """What a database may hold after each migration; a new migration adds its own."""
 

@@ -139,16 +139,17 @@ def test_a_sandbox_that_does_not_hold_runs_nothing(calc: Town) -> None:
 
 def test_a_model_without_a_price_is_not_called(calc: Town) -> None:
     def unpriced(model: str) -> Price:
-        raise Unpriced(f"no price is known for {model}; set FIXWRIGHT_MODEL_PRICE_INPUT")
+        raise Unpriced(f"no price is known for {model}; set FIXWRIGHT_MODEL_PRICES")
 
     calc.issue()
     calc.loop(plays(FIX), price_of=unpriced).turn()
-    assert_refused(calc, Reason.UNPRICED, "FIXWRIGHT_MODEL_PRICE_INPUT")
+    assert_refused(calc, Reason.UNPRICED, "FIXWRIGHT_MODEL_PRICES")
 
 
-def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town) -> None:
+@pytest.mark.parametrize("cap", ["max_daily_cost_usd", "max_daily_cost_total_usd"])
+def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town, cap: str) -> None:
     issue = notes.issue("docs")
-    loop = notes.loop(plays("true", WRITE), caps=caps(max_daily_cost_usd=Money("0.002")))
+    loop = notes.loop(plays(*["true"] * 4, WRITE), caps=caps(**{cap: Money("0.006")}))
 
     loop.turn()
 
@@ -163,8 +164,8 @@ def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town) 
 
     assert notes.stands == (State.IN_REVIEW, None)
     assert notes.outcomes == [Outcome.VERIFIED]
-    assert len(notes.cast.briefs[1].resume_messages) == 1
-    assert notes.ledger.spent_on_task(notes.task.id) == spent * 2
+    assert len(notes.cast.briefs[1].resume_messages) == 4
+    assert notes.ledger.spent_on_task(notes.task.id) * 4 == spent * 5
     assert notes.task.recoveries == 0
 
 

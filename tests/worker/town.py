@@ -64,6 +64,7 @@ from store.tasks import SqliteTaskQueue
 from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
 from worker.loop import Loop
+from worker.raising import BudgetDesk
 from worker.signals import SignalDesk
 from worker.task_work import Shop
 
@@ -107,6 +108,7 @@ def caps(**changes: Any) -> Caps:
     values: dict[str, Any] = {
         "max_iterations": 50,
         "max_cost_per_task_usd": Money(5),
+        "max_raised_cost_per_task_usd": Money(8),
         "max_daily_cost_usd": Money(10),
         "max_daily_cost_total_usd": Money(20),
         "max_minutes": 60,
@@ -315,7 +317,12 @@ class Town:
             forges=forges,
             bench=bench,
             clock=self.clock,
-            desk=SignalDesk(queue, forges, self.serving),
+            desk=SignalDesk(
+                queue,
+                forges,
+                self.serving,
+                BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]()),
+            ),
             caps=caps or globals()["caps"](),
             model="openai/scripted",
             price_of=price_of or (lambda model: PRICE),

@@ -59,6 +59,7 @@ def caps(**changes: object) -> Caps:
     values: dict[str, object] = {
         "max_iterations": 50,
         "max_cost_per_task_usd": Money(5),
+        "max_raised_cost_per_task_usd": Money(8),
         "max_daily_cost_usd": Money(10),
         "max_daily_cost_total_usd": Money(20),
         "max_minutes": 60,
@@ -92,7 +93,13 @@ class MemoryLedger:
     calls: int = 0
 
     def reserve(
-        self, task: Task, attempt: Attempt, *, model: str, decide: Callable[[Spent], tuple[int, Money]]
+        self,
+        task: Task,
+        attempt: Attempt,
+        *,
+        model: str,
+        decide: Callable[[Spent], tuple[int, Money]],
+        price: Price | None = None,
     ) -> Reservation:
         spent = self.spent_on_attempt(attempt.id)
         tokens, amount = decide(
@@ -108,6 +115,13 @@ class MemoryLedger:
     def settle(self, reservation: Reservation, *, usage: Usage, cost: Money, billed: Money | None) -> None:
         if self.open.pop(reservation.id, None) is not None:
             self.booked.append((reservation, usage, cost, billed))
+
+    def raise_cap(self, task: Task, amount: Money, *, by: Actor, comment_id: str) -> bool:
+        raise AssertionError("no cap is raised here")
+
+    def standing(self, task: Task, attempt: Attempt | None = None) -> Spent:
+        spent = self.spent_on_attempt(5)
+        return Spent(attempt=spent, task=spent, day=spent, service_day=spent)
 
     def spent_on_attempt(self, attempt_id: int) -> Money:
         held = sum((item.amount for item in self.open.values()), Decimal(0))
