@@ -98,7 +98,7 @@ class Preparation:
             return mirror.tree_of(checkpoint)
         last = self.order.past[-1] if self.order.past else None
         is_kept = last is not None and (last.outcome is Outcome.UNVERIFIED or last is self.order.unpublished)
-        if last and is_kept and last.tree and last.start_sha == start.sha:
+        if last and is_kept and last.tree and last.start_sha == start.sha and is_there(mirror, last.tree):
             return last.tree
         return mirror.tree_of(start.sha)
 
@@ -131,7 +131,7 @@ class FreshCheckouts:
 
 
 def is_there(mirror: Mirror, sha: str) -> bool:
-    """Tell whether a commit that was recorded is still in the mirror: mirrors may be made anew."""
+    """Tell whether a commit or tree that was recorded is still in the mirror: mirrors may be made anew."""
     try:
         return bool(mirror.tree_of(sha))
     except GitError:

@@ -17,7 +17,7 @@ from harness.change import DEFAULT_LIMITS, AddedLine, FileChange, ScanLimits, Tr
 from harness.git import difference, pushing, trees
 from harness.git.environment import ATTRIBUTES, Person
 from harness.git.runner import GitRunner, Limits, Place
-from harness.git.values import LogEntry, Snapshot, branch_ref, object_name, own_ref
+from harness.git.values import OWN_REFS, LogEntry, Snapshot, branch_ref, object_name, own_ref
 
 _FETCHED = "+refs/heads/*:refs/remotes/origin/*"
 # For remotes on this machine: their owner may be another user than ours, which git would refuse.
@@ -110,6 +110,11 @@ class Mirror:
     def ref(self, name: str) -> str:
         """Return the commit of one of our own refs, or ""."""
         return self._ref(own_ref(name))
+
+    def own_refs(self) -> tuple[str, ...]:
+        """Return the names of all refs of our own, as `ref` takes them."""
+        shown = self.runner.run(self.place, "for-each-ref", "--format=%(refname)", OWN_REFS)
+        return tuple(line.removeprefix(OWN_REFS) for line in os.fsdecode(shown).splitlines())
 
     def set_ref(self, name: str, sha: str) -> None:
         """Keep a commit under one of our own refs, replacing what it was."""
