@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from domain.errors import GitError
@@ -20,6 +21,7 @@ from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import OWN_REFS, LogEntry, Snapshot, branch_ref, object_name, own_ref
 
 _FETCHED = "+refs/heads/*:refs/remotes/origin/*"
+_LEFT_BEHIND = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*")
 # For remotes on this machine: their owner may be another user than ours, which git would refuse.
 _LOCAL_UPLOAD = "--upload-pack=git -c safe.directory=* upload-pack"
 
@@ -46,23 +48,35 @@ class Mirror:
             wanted = [_FETCHED] if branches is None else self._existing(access, branches)
             if not wanted:
                 return
-            self.runner.run(
-                self.place,
-                "fetch",
-                *(["--prune"] if branches is None else []),
-                "--quiet",
-                "--no-tags",
-                "--no-write-fetch-head",
-                "--no-auto-maintenance",
-                "--no-recurse-submodules",
-                "--force",
-                *([_LOCAL_UPLOAD] if access.protocol == "file" else []),
-                "--end-of-options",
-                access.url,
-                *wanted,
-                limits=self._network,
-                access=access,
-            )
+            try:
+                self._fetch(access, wanted, prune=branches is None)
+            except GitError:
+                self._forget_unfinished()
+                raise
+
+    def _fetch(self, access: CloneAccess, wanted: Sequence[str], *, prune: bool) -> None:
+        self.runner.run(
+            self.place,
+            "fetch",
+            *(["--prune"] if prune else []),
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--force",
+            *([_LOCAL_UPLOAD] if access.protocol == "file" else []),
+            "--end-of-options",
+            access.url,
+            *wanted,
+            limits=self._network,
+            access=access,
+        )
+
+    def _forget_unfinished(self) -> None:
+        """Remove the objects that git had begun to write: on a full disk they would take the last room."""
+        for unfinished in (*self.path.glob("objects/pack/tmp_*"), *self.path.glob("objects/??/tmp_obj_*")):
+            unfinished.unlink(missing_ok=True)
 
     def remote_heads(self, access: CloneAccess) -> dict[str, str]:
         """Return the remote's branches and their commits, asked now."""
@@ -306,11 +320,11 @@ class Mirror:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the repository against other writers of ours; locks that a killed git left are stale then."""
+        """Hold the repository against other writers of ours; what a killed git left behind is stale then."""
         descriptor = os.open(self.path / "fixwright.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            for stale in (*self.path.glob("*.lock"), *self.path.glob("refs/**/*.lock")):
+            for stale in chain.from_iterable(map(self.path.glob, _LEFT_BEHIND)):
                 if stale.name != "fixwright.lock":
                     stale.unlink(missing_ok=True)
             yield

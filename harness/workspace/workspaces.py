@@ -95,8 +95,12 @@ class Workspaces:
                 break
             except FileExistsError:
                 number += 1
-        mirror.materialize(tree, place)
-        self.hand_over(place)
+        try:
+            mirror.materialize(tree, place)
+            self.hand_over(place)
+        except (GitError, OSError):
+            remove_tree(place)
+            raise
         return place
 
     def hand_over(self, path: Path) -> None:
