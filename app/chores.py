@@ -13,44 +13,83 @@ from domain.ports import Clock
 from store.database import Database
 from store.inbox import SqliteInbox
 from worker.housekeeping import Chore, Housekeeping, Steps
+from worker.retention import Keeping, MirrorKeeper, keep_transcripts
 from worker.sweeps import Pace, Sweeper
 from worker.task_work import Shop
 
 log = structlog.get_logger(__name__)
 
-BODIES_KEPT = timedelta(days=30)
-"""How long the bodies of deliveries are kept; what was decided about them stays."""
-
 MINUTE = 60.0
+HOUR = 60 * MINUTE
+MEBIBYTE = 2**20
+TIDY_EVERY = timedelta(days=7)
+"""How often a mirror is packed anew."""
 
 
 def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, database: Database) -> Housekeeping:
     """Return what the worker does between tasks."""
-    inbox = SqliteInbox(database, settings.labels)
+    inbox, clock = SqliteInbox(database, settings.labels), shop.clock
+    mirrors = _mirror_keeper(settings, shop)
+    transcripts = partial(
+        keep_transcripts, shop.transcripts, shop.queue, clock, _keeping(settings, "transcripts")
+    )
+    bodies = partial(_keep_bodies, inbox, clock, _keeping(settings, "deliveries"))
     chores = [
-        Chore(
-            name="database",
-            every_seconds=MINUTE,
-            steps=partial(_keep_database, database, inbox, shop.clock),
-        )
+        *_sweeps(settings, shop, serving, inbox),
+        Chore(name="checkpoint", every_seconds=MINUTE, steps=partial(_checkpoint, database)),
+        Chore(name="bodies", every_seconds=HOUR, steps=bodies),
+        Chore(name="mirrors", every_seconds=10 * MINUTE, steps=mirrors.make_room),
+        Chore(name="transcripts", every_seconds=HOUR, steps=transcripts),
+        Chore(name="tidying", every_seconds=HOUR, steps=mirrors.tidy),
     ]
-    if settings.sweep_minutes:
-        sweeper = Sweeper(
-            shop.queue,
-            inbox,
-            shop.forges,
-            serving=serving,
-            clock=shop.clock,
-            pace=Pace(most_tasks=settings.sweep_tasks, reach=timedelta(days=settings.sweep_days)),
-        )
-        minutes = settings.sweep_minutes * MINUTE
-        chores.insert(0, Chore(name="sweep", every_seconds=minutes, steps=sweeper.steps))
-    return Housekeeping(chores, shop.clock)
+    return Housekeeping(chores, clock)
 
 
-def _keep_database(database: Database, inbox: SqliteInbox, clock: Clock) -> Steps:
-    """Forget old deliveries' bodies, cut the write-ahead log."""
-    forgotten = inbox.forget_bodies(clock.now() - BODIES_KEPT)
-    emptied = database.checkpoint()
-    log.info("kept house", bodies_forgotten=forgotten, log_emptied=emptied)
+def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, inbox: SqliteInbox) -> list[Chore]:
+    if not settings.sweep_minutes:
+        return []
+    sweeper = Sweeper(
+        shop.queue,
+        inbox,
+        shop.forges,
+        serving=serving,
+        clock=shop.clock,
+        pace=Pace(most_tasks=settings.sweep_tasks, reach=timedelta(days=settings.sweep_days)),
+    )
+    return [Chore(name="sweep", every_seconds=settings.sweep_minutes * MINUTE, steps=sweeper.steps)]
+
+
+def _mirror_keeper(settings: WorkerSettings, shop: Shop) -> MirrorKeeper:
+    return MirrorKeeper(
+        shop.bench.workspaces,
+        shop.queue,
+        shop.clock,
+        _keeping(settings, "mirrors"),
+        least_free_bytes=settings.min_free_mb * MEBIBYTE,
+        tidy_every=TIDY_EVERY,
+    )
+
+
+def _keeping(settings: WorkerSettings, what: str) -> Keeping:
+    days, megabytes = {
+        "deliveries": (settings.keep_deliveries_days, settings.keep_deliveries_mb),
+        "transcripts": (settings.keep_transcripts_days, settings.keep_transcripts_mb),
+        "mirrors": (settings.keep_mirrors_days, settings.keep_mirrors_mb),
+    }[what]
+    return Keeping(age=timedelta(days=days), most_bytes=megabytes * MEBIBYTE)
+
+
+def _checkpoint(database: Database) -> Steps:
+    """Copy the write-ahead log into the database, and cut it to nothing."""
+    database.checkpoint()
     yield 0.0
+
+
+def _keep_bodies(inbox: SqliteInbox, clock: Clock, keeping: Keeping) -> Steps:
+    """Forget old bodies of deliveries; freed pages of the database are used again, not given back."""
+    total = 0
+    while forgotten := inbox.forget_bodies(clock.now() - keeping.age, keeping.most_bytes, at_most=50):
+        total += forgotten
+        yield 0.0
+    if total:
+        log.info("bodies of deliveries forgotten", packs=total)

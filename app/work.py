@@ -70,6 +70,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
         transcripts=settings.data_dir / "transcripts",
         redact=redact,
         lease_seconds=settings.lease_seconds,
+        least_free_bytes=settings.min_free_mb * 2**20,
     )
     return Loop(
         shop,

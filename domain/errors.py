@@ -16,6 +16,7 @@ FixwrightError
 │   ├── PushRefused         the server said no for good (rule, hook, permission); carries its own words
 │   ├── CredentialRefused   the remote did not take the credential; a newly minted one may do
 │   └── GitUnavailable      the remote may answer later (network, 5xx, time-out)
+│       └── DiskFull        ... or our own disk have room again
 ├── SandboxError            the sandbox cannot be had, or does not hold; nothing was run unprotected
 ├── PolicyRefusal           a change breaks a rule that stands before any commit (carries findings)
 ├── AgentFailure            the agent's process ended without a report
@@ -105,6 +106,10 @@ class CredentialRefused(GitError):
 
 class GitUnavailable(GitError):
     """The remote could not be reached, or not in time; worth another try later."""
+
+
+class DiskFull(GitUnavailable):
+    """There was no room on our disk for a mirror, a worktree or a transcript; nothing half written counts."""
 
 
 class SandboxError(FixwrightError):

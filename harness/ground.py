@@ -87,7 +87,7 @@ class Preparation:
         branch = start.branch or order.repository.default_branch
         try:
             workspace.fill(mirror, start.sha, branch=branch, url=order.access.url, tree=tree)
-        except GitError:
+        except (GitError, OSError):
             workspace.remove()
             raise
         return workspace

@@ -68,7 +68,7 @@ class Beginning:
             return mirror.tree_of(checkpoint)
         last = self.order.past[-1] if self.order.past else None
         is_kept = last is not None and (last.outcome is Outcome.UNVERIFIED or last is self.order.unpublished)
-        if last is None or not is_kept or not last.tree:
+        if last is None or not is_kept or not last.tree or not is_there(mirror, last.tree):
             return mirror.tree_of(start.sha)
         if last.start_sha == start.sha:
             return last.tree
@@ -150,7 +150,7 @@ class Beginning:
 
 
 def is_there(mirror: Mirror, sha: str) -> bool:
-    """Tell whether a commit that was recorded is still in the mirror: mirrors may be made anew."""
+    """Tell whether a commit or tree that was recorded is still in the mirror: mirrors may be made anew."""
     try:
         return bool(mirror.tree_of(sha))
     except GitError:

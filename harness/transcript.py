@@ -1,13 +1,18 @@
-"""The transcript of an attempt: JSON lines, appended and flushed to disk, never rewritten."""
+"""The transcript of an attempt: JSON lines, appended and flushed to disk; packed when the attempt is over."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from domain.text import Redactor
+
+PACKED_SUFFIX = ".gz"
 
 
 class Transcript:
@@ -18,27 +23,24 @@ class Transcript:
         self._redact = redact
 
     def append(self, record: Mapping[str, object]) -> None:
-        """Write one record; it is on disk when this returns."""
+        """Write one record; it is on disk when this returns. Raises OSError; then nothing of it counts."""
         line = self._redact(json.dumps(record, ensure_ascii=False, default=str))
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unpack(self._path)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             if self._ends_mid_line():
-                os.write(descriptor, b"\n")
-            os.write(descriptor, data)
+                data = b"\n" + data
+            _write_all(descriptor, data)
             os.fdatasync(descriptor)
         finally:
             os.close(descriptor)
 
     def read(self) -> list[dict[str, object]]:
-        """Return the whole records, oldest first."""
-        try:
-            lines = self._path.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return []
+        """Return the whole records, oldest first, packed or not."""
         records = []
-        for line in lines:
+        for line in _content(self._path).split(b"\n"):
             try:
                 record = json.loads(line)
             except ValueError:
@@ -57,3 +59,86 @@ class Transcript:
                 return False
             file.seek(-1, os.SEEK_END)
             return file.read(1) != b"\n"
+
+
+def pack(path: Path) -> Path:
+    """Compress a transcript that is over, and return the packed file; a crash leaves one of the two whole.
+
+    Times stay as they were. Raises OSError.
+    """
+    packed = packed_path(path)
+    with path.open("rb") as plain, _Beside(packed) as beside:
+        with gzip.GzipFile(filename="", mode="wb", fileobj=beside.file, mtime=0) as squeezed:
+            shutil.copyfileobj(plain, squeezed, 2**20)
+        beside.take_its_place(like=path)
+    path.unlink()
+    return packed
+
+
+def unpack(path: Path) -> None:
+    """Bring a packed transcript back to be appended to; one that is not packed is left alone.
+
+    Raises OSError.
+    """
+    packed = packed_path(path)
+    if path.exists() or not packed.exists():
+        return
+    with gzip.open(packed, "rb") as squeezed, _Beside(path) as beside:
+        shutil.copyfileobj(squeezed, beside.file, 2**20)
+        beside.take_its_place(like=packed)
+    packed.unlink()
+
+
+def packed_path(path: Path) -> Path:
+    """Return where a transcript is once it is packed."""
+    return path.with_name(path.name + PACKED_SUFFIX)
+
+
+class _Beside:
+    """A new file beside its place, which it takes when it is whole and on disk."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._path = place.with_name(f".{place.name}.new")
+
+    def __enter__(self) -> _Beside:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        self.file = os.fdopen(descriptor, "wb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        self._path.unlink(missing_ok=True)
+
+    def take_its_place(self, *, like: Path) -> None:
+        """Make it durable, give it another file's times, and put it in its place."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        times = like.stat()
+        os.utime(self._path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        self._path.rename(self._place)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        pass
+    try:
+        with gzip.open(packed_path(path), "rb") as squeezed:
+            return squeezed.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    """Write everything or nothing: what went in before the disk was full is taken back."""
+    size = os.fstat(descriptor).st_size
+    remaining = memoryview(data)
+    try:
+        while remaining:
+            remaining = remaining[os.write(descriptor, remaining) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, size)
+        raise

@@ -107,6 +107,14 @@ class AttemptRecords:
             connection.execute("UPDATE tasks SET attempts = attempts + 1 WHERE id = ?", (attempt.task_id,))
         return attempt_from(row)
 
+    def attempt(self, attempt_id: int) -> Attempt:
+        """Return an attempt. Raises KeyError."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT * FROM attempts WHERE id = ?", (attempt_id,)).fetchone()
+        if row is None:
+            raise KeyError(f"there is no attempt {attempt_id}")
+        return attempt_from(row)
+
     def attempts(self, task_id: int) -> list[Attempt]:
         """Return a task's attempts, oldest first."""
         with self._database.read() as connection:

@@ -13,6 +13,16 @@ from store.bodies import pack
 from store.database import Database
 from store.rows import time_text
 
+_FORGETTABLE = """
+    SELECT id FROM (
+        SELECT id, received_at, sum(length(content)) OVER (ORDER BY received_at DESC, id DESC) AS up_to_it
+        FROM body_packs WHERE content IS NOT NULL
+    )
+    WHERE received_at < :before OR up_to_it > :most
+    ORDER BY received_at, id
+    LIMIT :limit
+"""
+
 
 class SqliteInbox(Inbox):
     """`domain.ports.Inbox` on a database."""
@@ -44,13 +54,19 @@ class SqliteInbox(Inbox):
             batch.write()
         return answers
 
-    def forget_bodies(self, received_before: datetime) -> int:
-        """Drop the raw bodies of old deliveries and return how many packs went.
+    def forget_bodies(
+        self, received_before: datetime, most_bytes: int | None = None, *, at_most: int = 1000
+    ) -> int:
+        """Drop raw bodies that are old, or the oldest beyond `most_bytes`; return how many packs went.
 
-        What was decided, and the keys by which a repetition is known, stay.
+        At most `at_most` packs at once, so that the write lock is soon free again. What was decided, and the
+        keys by which a repetition is known, stay.
         """
+        values = {"before": time_text(received_before), "most": most_bytes, "limit": at_most}
+        with self._database.read() as connection:
+            old = [(row["id"],) for row in connection.execute(_FORGETTABLE, values).fetchall()]
+        if not old:
+            return 0
         with self._database.write() as connection:
-            return connection.execute(
-                "UPDATE body_packs SET content = NULL WHERE content IS NOT NULL AND received_at < ?",
-                (time_text(received_before),),
-            ).rowcount
+            connection.executemany("UPDATE body_packs SET content = NULL WHERE id = ?", old)
+        return len(old)

@@ -20,6 +20,7 @@ from domain.text import Redactor, clip
 from harness import report
 from harness.attempt import AttemptResult
 from harness.publish import Publisher
+from harness.room import full_or_raise
 from worker import announce
 from worker.readiness import why_unworkable
 from worker.voice import Voice
@@ -56,12 +57,18 @@ class Settler:
         except BranchMoved as error:
             return self._failed(task, attempt, Reason.BRANCH_MOVED, str(error))
         except (ForgeUnavailable, GitUnavailable) as error:
-            log.warning("forge unavailable while settling", task=task.id, error=str(error))
-            outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None)
-            return self._not_verified(task, attempt, outage)
+            return self._outage(task, attempt, result, error)
+        except OSError as error:
+            return self._outage(task, attempt, result, full_or_raise(error))
         except (GitError, ForgeError) as error:
             detail = f"The work is done, but it could not be published: {error}"
             return self._failed(task, attempt, Reason.ENVIRONMENT, detail)
+
+    def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
+        """Try again later what could not be published, or kept, now."""
+        log.warning("forge, git or disk unavailable while settling", task=task.id, error=str(error))
+        outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None)
+        return self._not_verified(task, attempt, outage)
 
     def finish(self, task: Task, attempt: Attempt) -> Task:
         """Go on after a complete publication."""

@@ -29,6 +29,7 @@ from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
 from harness.publish import Publisher
+from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
 from worker import readiness
@@ -60,6 +61,7 @@ class Shop:
     redact: Redactor
     lease_seconds: float
     beat_seconds: float = 1.0
+    least_free_bytes: int = 0
 
     @property
     def notices(self) -> Notices:
@@ -132,6 +134,8 @@ class TaskWork:
             return self._stopped()
         except (ForgeUnavailable, GitUnavailable, StoreUnavailable) as error:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(error))
+        except OSError as error:
+            return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(full_or_raise(error)))
         except Unpriced as error:
             return _declined(Reason.UNPRICED, error)
         except SandboxError as error:
@@ -154,6 +158,7 @@ class TaskWork:
         access = self._forge.clone_access(repository.id)
         mirror = self._bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access, redact=shop.redact)
+        require_room(shop.bench.workspaces, shop.least_free_bytes)
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
         self._attempt = shop.queue.begin_attempt(task)

@@ -181,6 +181,9 @@ class TaskQueue(Protocol):
     def end_attempt(self, attempt: Attempt, outcome: Outcome) -> Attempt:
         """Close an attempt; it counts against `max_attempts` unless INTERRUPTED, ORPHANED or TRANSIENT."""
 
+    def attempt(self, attempt_id: int) -> Attempt:
+        """Return an attempt. Raises KeyError."""
+
     def attempts(self, task_id: int) -> list[Attempt]:
         """Return a task's attempts, oldest first."""
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from domain.errors import GitError
@@ -18,10 +19,11 @@ from harness.change import DEFAULT_LIMITS, AddedLine, FileChange, ScanLimits, Tr
 from harness.git import difference, merging, pushing, trees
 from harness.git.environment import ATTRIBUTES, Person
 from harness.git.runner import GitRunner, Limits, Place
-from harness.git.values import LogEntry, Snapshot, branch_ref, object_name, own_ref
+from harness.git.values import OWN_REFS, LogEntry, Snapshot, branch_ref, object_name, own_ref
 
 _FETCHED = "+refs/heads/*:refs/remotes/origin/*"
 _LOCK_POLL_SECONDS = 0.02
+_LEFT_BEHIND = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*")
 # For remotes on this machine: their owner may be another user than ours, which git would refuse.
 _LOCAL_UPLOAD = "--upload-pack=git -c safe.directory=* upload-pack"
 
@@ -48,23 +50,35 @@ class Mirror:
             wanted = [_FETCHED] if branches is None else self._existing(access, branches)
             if not wanted:
                 return
-            self.runner.run(
-                self.place,
-                "fetch",
-                *(["--prune"] if branches is None else []),
-                "--quiet",
-                "--no-tags",
-                "--no-write-fetch-head",
-                "--no-auto-maintenance",
-                "--no-recurse-submodules",
-                "--force",
-                *([_LOCAL_UPLOAD] if access.protocol == "file" else []),
-                "--end-of-options",
-                access.url,
-                *wanted,
-                limits=self._network,
-                access=access,
-            )
+            try:
+                self._fetch(access, wanted, prune=branches is None)
+            except GitError:
+                self._forget_unfinished()
+                raise
+
+    def _fetch(self, access: CloneAccess, wanted: Sequence[str], *, prune: bool) -> None:
+        self.runner.run(
+            self.place,
+            "fetch",
+            *(["--prune"] if prune else []),
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--force",
+            *([_LOCAL_UPLOAD] if access.protocol == "file" else []),
+            "--end-of-options",
+            access.url,
+            *wanted,
+            limits=self._network,
+            access=access,
+        )
+
+    def _forget_unfinished(self) -> None:
+        """Remove the objects that git had begun to write: on a full disk they would take the last room."""
+        for unfinished in (*self.path.glob("objects/pack/tmp_*"), *self.path.glob("objects/??/tmp_obj_*")):
+            unfinished.unlink(missing_ok=True)
 
     def remote_heads(self, access: CloneAccess) -> dict[str, str]:
         """Return the remote's branches and their commits, asked now."""
@@ -112,6 +126,11 @@ class Mirror:
     def ref(self, name: str) -> str:
         """Return the commit of one of our own refs, or ""."""
         return self._ref(own_ref(name))
+
+    def own_refs(self) -> tuple[str, ...]:
+        """Return the names of all refs of our own, as `ref` takes them."""
+        shown = self.runner.run(self.place, "for-each-ref", "--format=%(refname)", OWN_REFS)
+        return tuple(line.removeprefix(OWN_REFS) for line in os.fsdecode(shown).splitlines())
 
     def set_ref(self, name: str, sha: str) -> None:
         """Keep a commit under one of our own refs, replacing what it was."""
@@ -312,11 +331,11 @@ class Mirror:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the repository against other writers of ours; locks that a killed git left are stale then."""
+        """Hold the repository against other writers of ours; what a killed git left behind is stale then."""
         descriptor = os.open(self.path / "fixwright.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             self._await_lock(descriptor)
-            for stale in (*self.path.glob("*.lock"), *self.path.glob("refs/**/*.lock")):
+            for stale in chain.from_iterable(map(self.path.glob, _LEFT_BEHIND)):
                 if stale.name != "fixwright.lock":
                     stale.unlink(missing_ok=True)
             yield

@@ -21,6 +21,7 @@ from domain.model import CloneAccess
 from domain.text import Redactor, plain
 from harness.git.credential import check_access, offered
 from harness.git.environment import DEFAULT_COMMITTER, SEARCH_PATH, VERBS, Person, settings, variables
+from harness.room import no_room
 from harness.stopping import StopSignal
 
 _STDERR_KEPT = 64 * 2**10
@@ -31,6 +32,7 @@ _UNREACHABLE = re.compile(
     r"|rpc failed|empty reply|operation too slow",
     re.IGNORECASE,
 )
+_NO_ROOM = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 _UNAUTHORIZED = re.compile(
     r"authentication failed|could not read (?:username|password)|invalid username or (?:password|token)"
     r"|terminal prompts disabled|returned error: 40[13]",
@@ -73,6 +75,8 @@ class Completed:
         """Return the error that this call stands for, of the kind its words tell."""
         said = " / ".join(line.strip() for line in self.error.splitlines() if line.strip())[-1500:]
         message = f"git {self.verb} failed ({self.code}): {said or 'no message'}"
+        if _NO_ROOM.search(self.error):
+            return no_room(f"git {self.verb}")
         if _UNAUTHORIZED.search(self.error):
             return CredentialRefused(message)
         return GitUnavailable(message) if _UNREACHABLE.search(self.error) else GitError(message)

@@ -12,9 +12,11 @@ from harness.change.model import EXECUTABLE, REGULAR
 from harness.change.selection import Selection, select
 from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import Snapshot, object_name, repository_path
+from harness.room import no_room
 
 _IGNORED_SHOWN = 200
 _LISTING = Limits(output=256 * 2**20)
+_BLOCK = 4096
 _LONG = Limits(seconds=300)
 
 
@@ -46,8 +48,17 @@ def check_out(git: GitRunner, place: Place, tree: str) -> None:
     """Write a tree into the worktree of `place`, which must be empty."""
     if place.work_tree is None or any(Path(place.work_tree).iterdir()):
         raise GitError("a tree is only written into an empty directory")
+    room = os.statvfs(place.work_tree)
     git.run(place, "read-tree", "--", object_name(tree), limits=_LONG)
-    git.run(place, "checkout-index", "--all", "--quiet", limits=_LONG)
+    try:
+        git.run(place, "checkout-index", "--all", "--quiet", limits=_LONG)
+    except GitError as error:
+        # Git only says that it could not write a file, not why.
+        sizes = [entry.size for entry in list_files(git, place, tree).values()]
+        needed = sum(size + _BLOCK for size in sizes)
+        if needed > room.f_bavail * room.f_frsize or len(sizes) > room.f_favail:
+            raise no_room("git checkout-index") from error
+        raise
 
 
 def snapshot(git: GitRunner, place: Place, base_tree: str, limits: ScanLimits) -> Snapshot:

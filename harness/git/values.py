@@ -9,7 +9,19 @@ from datetime import datetime
 from domain.errors import GitError
 from harness.change.model import Exclusion, TreeEntry
 
-__all__ = ["LogEntry", "Snapshot", "TreeEntry", "branch_ref", "object_name", "own_ref", "repository_path"]
+__all__ = [
+    "OWN_REFS",
+    "LogEntry",
+    "Snapshot",
+    "TreeEntry",
+    "branch_ref",
+    "object_name",
+    "own_ref",
+    "repository_path",
+]
+
+OWN_REFS = "refs/fixwright/"
+"""Where our own refs are, out of reach of any remote branch."""
 
 _OBJECT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _FORBIDDEN_IN_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|\Z)|[/.]\Z|\A[./]|\A@\Z")
@@ -57,7 +69,7 @@ def own_ref(name: str) -> str:
     """Return the full name of one of our own refs, which no remote branch can touch. Raises GitError."""
     if not name or name.startswith("-") or _FORBIDDEN_IN_REF.search(name) or len(name) > 200:
         raise GitError(f"not a name for a ref: {name[:80]!r}")
-    return f"refs/fixwright/{name}"
+    return OWN_REFS + name
 
 
 def repository_path(path: str) -> str:

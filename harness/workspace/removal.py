@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from harness.room import is_full
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -25,7 +27,13 @@ def remove_tree(path: Path) -> None:
     if not is_directory:
         path.unlink(missing_ok=True)
         return
-    pit = Path(tempfile.mkdtemp(prefix="removing-", dir=path.parent))
+    try:
+        pit = Path(tempfile.mkdtemp(prefix="removing-", dir=path.parent))
+    except OSError as error:
+        if not is_full(error):
+            raise
+        _thin_out(path)  # makes the room that the pit needs
+        pit = Path(tempfile.mkdtemp(prefix="removing-", dir=path.parent))
     try:
         with opened(pit) as pit_descriptor:
             _make_ours(path.name, path.parent)
@@ -34,6 +42,14 @@ def remove_tree(path: Path) -> None:
     finally:
         with suppress(OSError):  # what could not be emptied stays for the next sweep
             pit.rmdir()
+
+
+def _thin_out(path: Path) -> None:
+    """Delete files of a tree, as far as it can be walked, where there is no room even for a directory."""
+    for _, _, files, descriptor in os.fwalk(path, follow_symlinks=False):
+        for name in files:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=descriptor)
 
 
 def _empty(pit: int) -> None:

@@ -17,6 +17,7 @@ from domain.model import Repository
 from harness.git import GitRunner, Mirror
 from harness.stopping import StopSignal
 from harness.workspace.decoy import write_decoy
+from harness.workspace.mirrors import LAST_USE, KeptMirror
 from harness.workspace.removal import give_tree, measure_tree, remove_tree
 
 _log = structlog.get_logger(__name__)
@@ -54,11 +55,32 @@ class Workspaces:
         return Workspaces(self.root, self.owner, self.runner.stoppable(stop))
 
     def mirror_for(self, repository: Repository) -> Mirror:
-        """Return the mirror of a repository, kept by forge and permanent id. Raises GitError."""
-        identity = f"{repository.forge}\0{repository.id}".encode("utf-8", "surrogatepass")
-        label = re.sub(r"[^a-z0-9]+", "-", repository.forge.casefold()).strip("-")[:20] or "forge"
-        name = f"{label}-{hashlib.sha256(identity).hexdigest()[:32]}.git"
-        return Mirror(self._mirrors / name, self.runner)
+        """Return the mirror of a repository, kept by forge and permanent id; it counts as used now.
+
+        Raises GitError.
+        """
+        mirror = Mirror(self.mirror_path(repository.forge, repository.id), self.runner)
+        os.utime(mirror.path / LAST_USE)
+        return mirror
+
+    def mirror_path(self, forge: str, repository_id: str) -> Path:
+        """Return where a repository's mirror is, or would be."""
+        identity = f"{forge}\0{repository_id}".encode("utf-8", "surrogatepass")
+        label = re.sub(r"[^a-z0-9]+", "-", forge.casefold()).strip("-")[:20] or "forge"
+        return self._mirrors / f"{label}-{hashlib.sha256(identity).hexdigest()[:32]}.git"
+
+    def mirrors(self) -> list[KeptMirror]:
+        """Return the mirrors that there are, the longest unused first."""
+        found = [
+            KeptMirror(path, self.runner)
+            for path in self._mirrors.glob("*.git")
+            if (path / LAST_USE).exists()
+        ]
+        return sorted(found, key=lambda kept: kept.used_at)
+
+    def free_bytes(self) -> int:
+        """Return how much the file system still takes from us."""
+        return shutil.disk_usage(self.root).free
 
     def open(self, task_id: int, attempt: int) -> Workspace:
         """Return an empty workspace for an attempt; what an earlier life left in its place is removed."""
@@ -78,8 +100,12 @@ class Workspaces:
                 break
             except FileExistsError:
                 number += 1
-        mirror.materialize(tree, place)
-        self.hand_over(place)
+        try:
+            mirror.materialize(tree, place)
+            self.hand_over(place)
+        except (GitError, OSError):
+            remove_tree(place)
+            raise
         return place
 
     def hand_over(self, path: Path) -> None:
@@ -109,9 +135,7 @@ class Workspaces:
         """Return what is used and what is free."""
         mirrors, _ = measure_tree(self._mirrors)
         work, entries = measure_tree(self._work)
-        return DiskUse(
-            mirrors=mirrors, work=work, work_entries=entries, free=shutil.disk_usage(self.root).free
-        )
+        return DiskUse(mirrors=mirrors, work=work, work_entries=entries, free=self.free_bytes())
 
     def _leftovers(self) -> Iterator[Path]:
         yield from sorted(self._work.iterdir())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from domain.text import Redactor
-from harness.transcript import Transcript
+from harness.transcript import Transcript, pack, packed_path
 
 
 def test_records_come_back_in_order(tmp_path: Path) -> None:
@@ -46,3 +46,33 @@ def test_secrets_and_odd_characters(tmp_path: Path) -> None:
 
 def test_no_file_yet(tmp_path: Path) -> None:
     assert Transcript(tmp_path / "none.jsonl", Redactor()).read() == []
+
+
+def test_a_packed_transcript_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    transcript = Transcript(path, Redactor())
+    transcript.append({"step": 1, "text": "x" * 5000})
+    plain_size = path.stat().st_size
+
+    packed = pack(path)
+    assert packed == packed_path(path) and not path.exists()
+    assert packed.stat().st_size < plain_size / 10
+    assert [record["step"] for record in transcript.read()] == [1]
+
+    transcript.append({"step": 2})
+    assert path.exists() and not packed.exists()
+    assert [record["step"] for record in transcript.read()] == [1, 2]
+
+
+def test_a_crash_while_packing_leaves_one_of_the_two_whole(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    transcript = Transcript(path, Redactor())
+    transcript.append({"step": 1})
+    plain = path.read_bytes()
+    packed = pack(path)
+    path.write_bytes(plain)  # died before the plain one was removed
+    packed.with_name(f".{packed.name}.new").write_bytes(b"half")
+    assert [record["step"] for record in transcript.read()] == [1]
+    pack(path)
+    assert [record["step"] for record in transcript.read()] == [1]
+    assert [each.name for each in tmp_path.iterdir()] == ["t.jsonl.gz"]

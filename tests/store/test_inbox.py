@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from datetime import timedelta
 
 import pytest
 
@@ -10,6 +12,7 @@ from domain.events import Event, IssueClosed, IssueUnlabelled, Uninteresting, Ve
 from domain.model import Actor, Category, Reason
 from domain.ports import Admission, Admitted, Landing
 from domain.states import State, Trigger
+from store.database import Database
 from store.history import History
 from store.inbox import SqliteInbox
 from store.tasks import SqliteTaskQueue
@@ -374,3 +377,24 @@ def test_label_by_somebody_else_is_heard_while_the_task_waits(
     (answer,) = inbox.accept([delivery(other, "other")], policy)
 
     assert answer == Admitted(admission=Admission.SIGNAL, task_id=task.id)
+
+
+def test_the_oldest_bodies_beyond_the_bytes_go_some_at_a_time(inbox: SqliteInbox, database: Database) -> None:
+    for number in range(6):
+        inbox.accept([delivery(labelled(number + 1), f"d-{number}", body=os.urandom(1000))], policy)
+    with database.read() as connection:
+        size = connection.execute("SELECT max(length(content)) FROM body_packs").fetchone()[0]
+
+    def kept() -> list[int]:
+        with database.read() as connection:
+            rows = connection.execute("SELECT id FROM body_packs WHERE content IS NOT NULL ORDER BY id")
+            return [row["id"] for row in rows.fetchall()]
+
+    long_ago = NOON - timedelta(days=1)
+    assert inbox.forget_bodies(long_ago, 3 * size, at_most=2) == 2
+    assert kept() == [3, 4, 5, 6]
+    assert inbox.forget_bodies(long_ago, 3 * size, at_most=2) == 1
+    assert inbox.forget_bodies(long_ago, 3 * size, at_most=2) == 0
+    assert inbox.forget_bodies(long_ago) == 0
+    assert kept() == [4, 5, 6]
+    assert len(History(database).deliveries()) == 6

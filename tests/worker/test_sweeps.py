@@ -170,6 +170,7 @@ def test_a_task_that_was_ended_on_purpose_stays_so_until_the_label_is_put_on_ane
     assert notes.stands == (State.QUEUED, None)
 
 
+@pytest.mark.long
 def test_a_finished_task_is_not_begun_again(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE)).turn()
@@ -292,6 +293,7 @@ def test_a_pull_request_that_ended_while_nobody_listened_moves_the_task(
     assert [kind for kind, _ in recorded(notes)].count("PullClosed") == 1
 
 
+@pytest.mark.long
 def test_a_task_that_was_taken_up_anew_is_not_ended_by_its_earlier_pull_request(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE)).turn()
