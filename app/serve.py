@@ -157,7 +157,7 @@ def _run(application: ASGIApp, listener: socket.socket) -> None:
     config = uvicorn.Config(
         application,
         http=PunctualHttp,
-        loop="auto",
+        loop="asyncio",
         ws="none",
         lifespan="on",
         log_config=None,

@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
         application,
         port=int(port),
         http="httptools",
-        loop="auto",
+        loop="asyncio",
         ws="none",
         lifespan="off",
         log_level="error",

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     secret = sys.stdin.readline().strip().encode("ascii")
     application = receiver(queue_in(Path(directory)), secret)
     uvicorn.run(
-        application, port=int(port), http="httptools", loop="auto", log_level="error", access_log=False
+        application, port=int(port), http="httptools", loop="asyncio", log_level="error", access_log=False
     )
     return 0
 
