@@ -20,13 +20,16 @@ from evals.load_sender import Sent, Target, send
 from evals.load_service import LoadedService
 from evals.processes import cpu_seconds, ended_at_last, free_port, python, resident_mb, wait_until_listening
 
-SLICES = 5
+SLICES = 10
 SEED = 2026
 SINGLES = 40
 
-TIMES_HUEY_GOAL, LEAST_TIMES_HUEY = 4.0, 2.0
-"""Rates within one run. The goal is not reached where the load shares two cores with what it loads; below the
-bar, somebody has made the door slower."""
+TIMES_HUEY_GOAL, TIMES_HUEY_BAR = 4.0, 1.0
+"""Of the rates, as the median over the slices. The goal is for a machine that has processors to spare for the
+load. On a busy one, a receiver with forty threads is given more of the processors than one with two."""
+
+CPU_BAR = 2.0
+"""How many times our processor time per request fits into huey's: a ratio that neighbours hardly change."""
 
 P99_GOAL_MS = 25.0
 """On a quiet machine; reported, and no bar: the load comes from the same processors."""
@@ -91,6 +94,11 @@ class Outcome:
         return statistics.median(a / b for a, b in zip(self.ours.rates, self.huey.rates, strict=True))
 
     @property
+    def times_cpu(self) -> float:
+        """How many times our processor time per request fits into huey's."""
+        return self.huey.cpu_us / self.ours.cpu_us
+
+    @property
     def start_ms(self) -> float:
         """The median from a single delivery to the claim of its task."""
         return statistics.median(self.starts_ms)
@@ -100,7 +108,8 @@ class Outcome:
         """The bars that were missed."""
         bars = {
             "nothing lost, nothing twice": not self.wrong,
-            f"at least {LEAST_TIMES_HUEY:.0f} times huey": self.times_huey >= LEAST_TIMES_HUEY,
+            "not slower than huey": self.times_huey >= TIMES_HUEY_BAR,
+            f"{CPU_BAR:.0f} times less processor time than huey": self.times_cpu >= CPU_BAR,
             f"claimed within {START_BAR_MS:.0f} ms": self.start_ms <= START_BAR_MS,
         }
         return [name for name, is_met in bars.items() if not is_met]
@@ -192,7 +201,8 @@ def _table(outcome: Outcome) -> Iterator[str]:
     yield f"{'worker, MiB resident, before':34}{outcome.worker_before:12.1f}"
     yield f"{'worker, MiB resident, after':34}{outcome.worker_after:12.1f}"
     yield f"{'delivery to claim, ms, median':34}{outcome.start_ms:12.1f}"
-    yield f"{'times the yardstick':34}{outcome.times_huey:12.2f}"
+    yield f"{'times the yardstick, rate':34}{outcome.times_huey:12.2f}"
+    yield f"{'times the yardstick, processor':34}{outcome.times_cpu:12.2f}"
     yield f"{'lost, doubled or wrong':34}{len(outcome.wrong):12d}"
     yield from (f"  {line}" for line in outcome.wrong[:20])
     yield from (f"goal not reached: {name}" for name, is_met in outcome.goals_met.items() if not is_met)
@@ -214,6 +224,7 @@ def _report(outcome: Outcome, total: int, connections: int) -> dict[str, object]
         "huey_per_second": round(huey.per_second),
         "huey_p99_ms": huey.milliseconds(99),
         "times_huey": round(outcome.times_huey, 2),
+        "times_huey_cpu": round(outcome.times_cpu, 2),
         "start_ms": round(outcome.start_ms, 2),
         "web_mb": [round(ours.resident_before, 1), round(ours.resident_after, 1)],
         "worker_mb": [round(outcome.worker_before, 1), round(outcome.worker_after, 1)],
