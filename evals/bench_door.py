@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,6 +169,15 @@ def _stored(server: Server) -> int:
     return newest[0].id if newest else 0
 
 
+def _print_table(report: Mapping[str, Mapping[str, float]], share: float) -> None:
+    rows = list(report["door"])
+    sys.stdout.write(f"{'':14}" + "".join(f"{name:>14}" for name in report) + "\n")
+    for row in rows:
+        figures = "".join(f"{summary[row]:14}" for summary in report.values())
+        sys.stdout.write(f"{row:14}{figures}\n")
+    sys.stdout.write(f"share of the bare endpoint's rate: {share:.3f} (bar {LEAST_SHARE})\n")
+
+
 def main() -> int:
     """Measure, print one line of JSON, and tell by the exit status whether the bar is met."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -181,6 +190,7 @@ def main() -> int:
     )
     report = {name: figures.summary() for name, figures in found.items()}
     passed = share >= LEAST_SHARE and not found["door"].refused
+    _print_table(report, share)
     outcome = {"bench": "door", "share_of_raw": round(share, 3), "bar": LEAST_SHARE, "passed": passed}
     sys.stdout.write(json.dumps({**outcome, "connections": CONNECTIONS, **report}) + "\n")
     return 0 if passed else 1

@@ -26,6 +26,10 @@ def main() -> int:
         data.chmod(0o711)
         figures = {command: round(_idle_mb(command, data), 1) for command in BARS_MB}
     ok = all(figures[command] <= bar for command, bar in BARS_MB.items())
+    for command, bar in BARS_MB.items():
+        sys.stdout.write(
+            f"fixwright {command:6} {figures[command]:6.1f} MiB resident when idle (bar {bar})\n"
+        )
     sys.stdout.write(
         json.dumps({"web_mb": figures["serve"], "worker_mb": figures["work"], "bars_mb": BARS_MB, "ok": ok})
         + "\n"
