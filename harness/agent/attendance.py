@@ -18,6 +18,9 @@ from harness.agent.protocol import BadMessage, Message, count_of, dump, load, se
 POLL_SECONDS = 0.2
 """How often a stop is looked for while the child or a command takes its time."""
 
+QUIET_SECONDS = 30.0
+"""How often a wait for the child is logged: with a call open, the model takes its time."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -92,11 +95,16 @@ class Attendance:
 
     def _next(self, child: ChildProcess) -> Message:
         """Return the child's next message, watching for a stop and the end of time meanwhile."""
+        began = told = self._monotonic()
         while True:
             self._check()
             message = child.receive(POLL_SECONDS)
             if message is not None:
                 return message
+            now = self._monotonic()
+            if now - told >= QUIET_SECONDS:
+                log.info("agent is quiet", step=self.steps, seconds=round(now - began), calls=len(self._open))
+                told = now
 
     def _check(self) -> None:
         if self._observer.should_stop():

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.demo.scripted_model import Fault, Script, ScriptedModel, bash, submit
 from domain.errors import AgentFailure, SandboxError, Stopped
@@ -155,6 +156,27 @@ def test_a_stop_ends_a_child_that_waits_for_its_model(
     assert gone(pid)
     assert not ledger.open
     assert ledger.booked[0][2] == ledger.booked[0][0].amount
+
+
+def test_a_long_wait_for_the_model_is_logged(
+    endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
+) -> None:
+    now = [0.0]
+    quiet = "sh -c 'cat >/dev/null; :'"
+    agent = impostor(endpoint, tmp_path, READY, RESERVE, then=quiet, wall_seconds=1000.0)
+    agent._monotonic = lambda: now[0]
+    ledger = MemoryLedger()
+
+    def wait(watcher: Watcher) -> bool:
+        now[0] += 35.0 if ledger.open else 0.0
+        return now[0] > 140.0
+
+    with capture_logs() as logged, pytest.raises(Stopped):
+        agent.run(a_brief(), session, a_meter(ledger), Watcher(wait))
+    waits = [line for line in logged if line["event"] == "agent is quiet"]
+    assert len(waits) >= 2
+    assert waits[-1]["calls"] == 1
+    assert waits[-1]["seconds"] > 35
 
 
 def test_the_wall_clock_ends_a_run_that_waits(
