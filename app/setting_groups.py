@@ -73,6 +73,12 @@ class CommonSettings(BaseSettings):
         "0: nothing may be spent.",
         examples=["20.00"],
     )
+    checkpoints: Literal["service", "external"] = Field(
+        default="service",
+        description="Who moves the database's write-ahead log into it: the service, or another program "
+        "(external) such as Litestream, which must see the log first.",
+        examples=["external"],
+    )
     log_format: Literal["auto", "console", "json"] = Field(
         default="auto",
         description="How log lines look: console, json, or auto (console on a terminal, else json).",
