@@ -95,15 +95,6 @@ def load_worker_settings() -> WorkerSettings:
     return _load(WorkerSettings)
 
 
-def load_common_settings() -> CommonSettings:
-    """Return what both processes share, for commands that are neither.
-
-    Raises:
-        ConfigurationError: one line per problem.
-    """
-    return _load(CommonSettings)
-
-
 def provider_keys(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the model providers' own variables that are set, for the agent's process and nothing else."""
     source = os.environ if environ is None else environ
