@@ -219,6 +219,18 @@ def test_an_old_files_log_never_meets_the_new_one(live: Path, tmp_path: Path) ->
     assert aside is not None and titles(aside) == 4 and titles(live) == 3
 
 
+def test_a_damaged_old_file_goes_aside_with_its_log(live: Path, tmp_path: Path) -> None:
+    copy, log = tmp_path / "copy", live.with_name(live.name + "-wal")
+    back_up(live, copy, replace=False)
+    live.write_bytes(b"lost " * 4000)
+    log.write_bytes(b"its log")
+
+    _, aside = restore(copy, live, MOMENT)
+
+    assert aside is not None and aside.with_name(aside.name + "-wal").read_bytes() == b"its log"
+    assert not log.exists() and titles(live) == 3
+
+
 def test_an_older_copy_is_brought_up_to_date_at_the_next_start(tmp_path: Path) -> None:
     copy, live = tmp_path / "copy", tmp_path / "fixwright.sqlite3"
     connection = sqlite3.connect(copy, isolation_level=None)
