@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -142,11 +142,12 @@ def _contents(connection: sqlite3.Connection, file: Path, shown: str) -> Content
 
 
 def _put_aside(database: Path, moment: datetime) -> Path | None:
-    """Move the old file out of the way, its log before it: a log must never meet another database."""
+    """Move the old file out of the way, its log before it: a log must never meet another database.
+
+    Neither is opened for that: what SQLite makes of a damaged file may be the end of its log.
+    """
     if not database.exists():
         return None
-    with suppress(sqlite3.Error), closing(_open(database)) as old:
-        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     aside = database.with_name(f"{database.name}.before-{moment:%Y%m%dT%H%M%SZ}")
     for companion in _companions(database):
         if companion.exists():
