@@ -96,7 +96,7 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
         clock=clock,
         daily_cap=settings.max_daily_cost_usd,
     )
-    return create_app(door, writer, console_router(reading, token) if token else None)
+    return create_app(door, writer, console_router(reading, token) if token else None, settings.data_dir)
 
 
 def webhook_dialects() -> dict[str, WebhookDialect]:
