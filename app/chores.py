@@ -36,8 +36,8 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
     bodies = partial(_keep_bodies, inbox, clock, _keeping(settings, "deliveries"))
     chores = [
         *_sweeps(settings, shop, serving, inbox),
-        Chore(name="checkpoint", every_seconds=MINUTE, steps=partial(_checkpoint, database)),
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
+        Chore(name="checkpoint", every_seconds=MINUTE, steps=partial(_checkpoint, database)),
         Chore(name="mirrors", every_seconds=10 * MINUTE, steps=mirrors.make_room),
         Chore(name="transcripts", every_seconds=HOUR, steps=transcripts),
         Chore(name="tidying", every_seconds=HOUR, steps=mirrors.tidy),

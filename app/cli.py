@@ -1,9 +1,10 @@
-"""The command line: serve, work, spend, demo."""
+"""The command line: serve, work, backup, restore, spend, demo."""
 
 from __future__ import annotations
 
 import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,6 +50,25 @@ def work() -> None:
     from app.work import main
 
     main()
+
+
+@cli.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write the copy.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+) -> None:
+    """Write a consistent copy of the database; the service may be running."""
+    from app.backup import back_up_to
+
+    typer.echo(back_up_to(file, replace=force))
+
+
+@cli.command()
+def restore(file: Annotated[Path, typer.Argument(help="A file that `backup` wrote.")]) -> None:
+    """Put a copy in the database's place, keeping the old one beside it; the service must be stopped."""
+    from app.backup import restore_from
+
+    typer.echo(restore_from(file))
 
 
 @cli.command()

@@ -96,7 +96,7 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
         clock=clock,
         daily_cap=settings.max_daily_cost_usd,
     )
-    return create_app(door, writer, console_router(reading, token) if token else None)
+    return create_app(door, writer, console_router(reading, token) if token else None, settings.data_dir)
 
 
 def webhook_dialects() -> dict[str, WebhookDialect]:
@@ -126,7 +126,11 @@ def _open_database(settings: WebSettings) -> Database:
             f"FIXWRIGHT_DATA_DIR: {settings.data_dir} cannot be made ({error.strerror}); "
             "for example FIXWRIGHT_DATA_DIR=./data"
         ) from None
-    database = Database(settings.database_path, patience_seconds=STORE_PATIENCE_SECONDS)
+    database = Database(
+        settings.database_path,
+        patience_seconds=STORE_PATIENCE_SECONDS,
+        checkpoints=settings.checkpoints == "service",
+    )
     database.migrate()
     return database
 

@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.keeping_settings import KeepingSettings
 from app.setting_types import (
     Count,
     Directories,
@@ -72,6 +73,12 @@ class CommonSettings(BaseSettings):
         description="Dollars that the whole service, all repositories together, may cost per UTC day. "
         "0: nothing may be spent.",
         examples=["20.00"],
+    )
+    checkpoints: Literal["service", "external"] = Field(
+        default="service",
+        description="Who moves the database's write-ahead log into it: the service, or another program "
+        "(external) such as Litestream, which must see the log first.",
+        examples=["external"],
     )
     log_format: Literal["auto", "console", "json"] = Field(
         default="auto",
@@ -146,7 +153,7 @@ class WebSettings(CommonSettings):
         return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
 
 
-class WorkerSettings(CommonSettings):
+class WorkerSettings(KeepingSettings, CommonSettings):
     """What the worker process needs."""
 
     worker_name: Word = Field(
@@ -268,69 +275,6 @@ class WorkerSettings(CommonSettings):
     )
     poll_seconds: Count = Field(
         default=5, ge=1, le=300, description="Seconds between two looks at the queue.", examples=["5"]
-    )
-    keep_deliveries_days: Count = Field(
-        default=30,
-        ge=1,
-        le=3650,
-        description="Days that the bodies of deliveries are kept; what was decided about them stays.",
-        examples=["30"],
-    )
-    keep_deliveries_mb: Count = Field(
-        default=200,
-        ge=1,
-        le=1_000_000,
-        description="MiB that bodies of deliveries may take, compressed; the oldest go first.",
-        examples=["200"],
-    )
-    keep_transcripts_days: Count = Field(
-        default=90,
-        ge=1,
-        le=3650,
-        description="Days that a transcript is kept after its attempt.",
-        examples=["90"],
-    )
-    keep_transcripts_mb: Count = Field(
-        default=300,
-        ge=1,
-        le=1_000_000,
-        description="MiB that transcripts of attempts that are over may take; the oldest go first.",
-        examples=["300"],
-    )
-    keep_mirrors_days: Count = Field(
-        default=30, ge=1, le=3650, description="Days that an unused mirror is kept.", examples=["30"]
-    )
-    keep_mirrors_mb: Count = Field(
-        default=1000,
-        ge=1,
-        le=10_000_000,
-        description="MiB that mirrors of repositories may take; the longest unused go first, "
-        "never one with work that is nowhere else.",
-        examples=["1000"],
-    )
-    min_free_mb: Count = Field(
-        default=200,
-        ge=0,
-        le=1_000_000,
-        description="MiB of the disk that must be free for a task to begin; below, mirrors are evicted.",
-        examples=["200"],
-    )
-    sweep_minutes: Count = Field(
-        default=15,
-        ge=0,
-        le=1440,
-        description="Minutes between two sweeps for what no delivery told of. 0: no sweeps.",
-        examples=["15"],
-    )
-    sweep_tasks: Count = Field(
-        default=5, ge=1, le=1000, description="Tasks that one sweep may begin on a forge.", examples=["5"]
-    )
-    sweep_days: Count = Field(
-        default=7,
-        ge=1,
-        le=365,
-        description="Days back to which a sweep takes a label for a request that was missed.",
-        examples=["7"],
     )
 
     @model_validator(mode="after")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import structlog
 from fastapi import APIRouter, FastAPI
@@ -21,6 +23,10 @@ STOP_SECONDS = 2.0
 """How long the writer may take for what still waits when the process is asked to stop."""
 
 
+LEAST_FREE_BYTES = 2**20
+"""Below, a delivery may find no room."""
+
+
 class FrontDoor:
     """Sends webhooks straight to their door, and everything else to the application behind it."""
 
@@ -34,8 +40,13 @@ class FrontDoor:
         await (self._door if is_delivery else self._behind)(scope, receive, send)
 
 
-def create_app(door: ASGIApp, writer: DeliveryWriter, console: APIRouter | None) -> ASGIApp:
-    """Return the application. Without a console, its paths answer 404 like any other unknown one."""
+def create_app(
+    door: ASGIApp, writer: DeliveryWriter, console: APIRouter | None, data_dir: Path | None = None
+) -> ASGIApp:
+    """Return the application. Without a console, its paths answer 404 like any other unknown one.
+
+    Where `data_dir` has no room left, health says so.
+    """
     behind = FastAPI(
         title="Fixwright", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan(writer)
     )
@@ -43,9 +54,11 @@ def create_app(door: ASGIApp, writer: DeliveryWriter, console: APIRouter | None)
     @behind.get("/healthz")
     async def health() -> JSONResponse:
         """Tell whether deliveries are being taken. Does not wait for the database."""
-        if writer.is_alive:
-            return JSONResponse({"status": "ok"})
-        return JSONResponse({"status": "the delivery writer has stopped"}, status_code=503)
+        if not writer.is_alive:
+            return JSONResponse({"status": "the delivery writer has stopped"}, status_code=503)
+        if data_dir is not None and shutil.disk_usage(data_dir).free < LEAST_FREE_BYTES:
+            return JSONResponse({"status": "the disk is full"}, status_code=503)
+        return JSONResponse({"status": "ok"})
 
     if console is not None:
         behind.include_router(console)

@@ -48,7 +48,7 @@ GUEST_TOOLBOX = "/opt/fixwright/bin"
 def build_loop(settings: WorkerSettings) -> Loop:
     """Put the worker together. Raises ConfigurationError, SandboxError."""
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
-    database = Database(settings.database_path)
+    database = Database(settings.database_path, checkpoints=settings.checkpoints == "service")
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)

@@ -17,6 +17,7 @@ import structlog
 
 from domain.errors import ConfigurationError, StoreUnavailable
 from store.migrate import apply, known_migrations, schema_version
+from store.presence import present
 
 WAL_LIMIT = 32 * 2**20
 """Bytes. What the write-ahead log is cut back to when it is reset, and above which it is warned of."""
@@ -47,16 +48,25 @@ class Database:
     `sqlite3.Row`. A read must fetch all its rows before it leaves.
     """
 
-    def __init__(self, path: Path | Literal[":memory:"], *, patience_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        path: Path | Literal[":memory:"],
+        *,
+        patience_seconds: float = 5.0,
+        checkpoints: bool = True,
+    ) -> None:
         """Open the file, creating it with mode 0600; `migrate` must follow once per process.
 
-        `patience_seconds` bounds how long a write waits for another process.
+        `patience_seconds` bounds how long a write waits for another process. Without `checkpoints` the
+        write-ahead log is left to another program, which copies it away first.
 
         Raises:
             ConfigurationError: the place cannot hold the database; names the path and the cause.
         """
         self.path = path
         self._patience = patience_seconds
+        self._checkpoints = checkpoints
+        self._presence: int | None = None
         self._lock = threading.RLock()
         self._idle: list[sqlite3.Connection] = []
         self._is_open = True
@@ -67,6 +77,7 @@ class Database:
         try:
             if isinstance(path, Path):
                 _prepare_file(path)
+                self._presence = present(path)
                 with _opening_alone(path):
                     self._writer = self._connect()
                     use_write_ahead_log(self._writer, path, patience_seconds)
@@ -83,12 +94,21 @@ class Database:
             StoreUnavailable: another process holds the database for too long.
         """
         migrations = known_migrations()
-        with self.write() as connection:
+        with self._migrating_alone(), self.write() as connection:
             version = schema_version(connection, str(self.path), known=len(migrations))
             if version < len(migrations):
                 apply(connection, migrations[version:])
                 _log.info("database migrated", path=str(self.path), was=version, now=len(migrations))
         return len(migrations)
+
+    @contextmanager
+    def _migrating_alone(self) -> Iterator[None]:
+        """Wait for another process' migration however long it takes, instead of losing patience with it."""
+        if isinstance(self.path, Path):
+            with _opening_alone(self.path):
+                yield
+        else:
+            yield
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -130,12 +150,16 @@ class Database:
     def checkpoint(self) -> bool:
         """Copy the write-ahead log into the database and cut it to nothing, if nobody is in the way.
 
-        For idle moments. Returns whether it is empty now.
+        For idle moments. Returns whether it is empty now; where another program does it, only looks.
         """
-        with self._lock, self._passing_troubles():
-            row = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        is_empty = self._checkpoints and self._truncate_log()
         if self.wal_bytes() > WAL_LIMIT:
             _log.warning("write-ahead log keeps growing", bytes=self.wal_bytes(), limit=WAL_LIMIT)
+        return is_empty
+
+    def _truncate_log(self) -> bool:
+        with self._lock, self._passing_troubles():
+            row = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return int(row[0]) == 0
 
     def damage(self) -> list[str]:
@@ -160,6 +184,9 @@ class Database:
             self._writer.close()
             while self._idle:
                 self._idle.pop().close()
+            if self._presence is not None:
+                os.close(self._presence)
+                self._presence = None
 
     def __enter__(self) -> Database:
         return self
@@ -216,7 +243,7 @@ class Database:
         for pragma in (
             f"page_size = {_PAGE_SIZE}",
             f"cache_size = -{_CACHE_KIBIBYTES}",
-            f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+            f"wal_autocheckpoint = {_CHECKPOINT_PAGES if self._checkpoints else 0}",
             "foreign_keys = ON",
             "recursive_triggers = ON",
             "synchronous = FULL",

@@ -56,7 +56,7 @@ def check_out(git: GitRunner, place: Place, tree: str) -> None:
         # Git only says that it could not write a file, not why.
         sizes = [entry.size for entry in list_files(git, place, tree).values()]
         needed = sum(size + _BLOCK for size in sizes)
-        if needed > room.f_bavail * room.f_frsize or len(sizes) > room.f_favail:
+        if needed > room.f_bavail * room.f_frsize or (room.f_files and len(sizes) > room.f_favail):
             raise no_room("git checkout-index") from error
         raise
 

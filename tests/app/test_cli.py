@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from store.database import Database
+
 PROGRAM = str(Path(sys.executable).parent / "fixwright")
 GOOD = {
     "FIXWRIGHT_WEBHOOK_SECRET": "a-secret-of-the-tests-of-32-bytes!!",
@@ -36,7 +38,7 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert version.returncode == 0
     assert version.stdout.startswith("fixwright 0.")
     text = run(tmp_path, "--help").stdout
-    for command in ("serve", "work", "demo"):
+    for command in ("serve", "work", "backup", "restore", "demo"):
         assert command in text
 
 
@@ -80,3 +82,49 @@ def test_a_wrong_setting_is_one_line_that_names_it_and_exit_status_2(
     assert line.startswith("fixwright: ")
     assert words in line
     assert "short" not in line
+
+
+@pytest.mark.long
+def test_a_database_of_a_newer_version_is_one_line_and_exit_status_2(tmp_path: Path) -> None:
+    path = tmp_path / "service" / "fixwright.sqlite3"
+    path.parent.mkdir()
+    with Database(path) as database:
+        database.migrate()
+        with database.write() as connection:
+            connection.execute("PRAGMA user_version = 99")
+
+    for command in ("serve", "work"):
+        done = run(tmp_path, command)
+
+        assert done.returncode == 2, done.stderr
+        (line,) = done.stderr.strip().splitlines()
+        assert line.startswith("fixwright: database ")
+        assert "its schema is 99, and this version of Fixwright knows only" in line
+
+
+@pytest.mark.long
+def test_backup_and_restore(tmp_path: Path) -> None:
+    path = tmp_path / "service" / "fixwright.sqlite3"
+    path.parent.mkdir()
+    copy = str(tmp_path / "copy.sqlite3")
+    with Database(path) as database:
+        database.migrate()
+        made = run(tmp_path, "backup", copy)
+        again = run(tmp_path, "backup", copy)
+        refused = run(tmp_path, "restore", copy)
+    assert made.returncode == 0, made.stderr
+    assert "0 tasks (0 live), 0 attempts, 0 deliveries" in made.stdout and "Not in it: mirrors" in made.stdout
+    assert (again.returncode, refused.returncode) == (2, 2)
+    assert "give --force" in again.stderr and "it is in use" in refused.stderr
+
+    transcripts = tmp_path / "service" / "transcripts"
+    transcripts.mkdir()
+    (transcripts / "attempt-7.jsonl.gz").write_bytes(b"of an attempt that the copy does not know")
+    restored = run(tmp_path, "restore", copy)
+
+    assert restored.returncode == 0, restored.stderr
+    assert "The old database is kept as" in restored.stdout and "Next: start the service." in restored.stdout
+    assert "1 transcripts of attempts that the copy does not know were put aside" in restored.stdout
+    (aside,) = transcripts.iterdir()
+    assert aside.name.startswith("before-") and (aside / "attempt-7.jsonl.gz").exists()
+    assert len(list(path.parent.glob("fixwright.sqlite3.before-*"))) == 1

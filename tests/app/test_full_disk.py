@@ -12,6 +12,8 @@ from tests.app.senders import SECRET, Sender, labelled
 from tests.app.web_process import running_web_process
 from tests.small_disk import small_disk
 
+FULL = {"status": "the disk is full"}
+
 
 @pytest.mark.long
 def test_a_full_disk_under_the_real_door(tmp_path: Path) -> None:
@@ -39,7 +41,10 @@ def test_a_full_disk_under_the_real_door(tmp_path: Path) -> None:
         stored = {record.delivery_id for record in web.deliveries()}
         assert not stored & set(refused)
 
+        assert (sender.get("/healthz").status, sender.get("/healthz").json) == (503, FULL)
+
         disk.make_room()
+        assert sender.get("/healthz").status == 200
         for name, payload in refused.items():
             assert deliver(name, payload)[0] == 202
         assert {record.delivery_id for record in web.deliveries()} == stored | set(refused)

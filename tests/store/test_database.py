@@ -231,3 +231,17 @@ def test_a_reference_to_nothing_is_found_as_damage(tmp_path: Path) -> None:
         )
     with Database(path) as database:
         assert database.damage() == ["task_events row 1 refers to nothing in tasks"]
+
+
+def test_a_log_that_is_left_to_another_program_is_never_moved_by_us(tmp_path: Path) -> None:
+    path = tmp_path / "fixwright.db"
+    with Database(path, checkpoints=False) as database:
+        database.migrate()
+        with database.write() as connection:
+            connection.execute("CREATE TABLE pages (content BLOB)")
+        before = path.stat().st_size
+        for _ in range(20):
+            with database.write() as connection:
+                connection.execute("INSERT INTO pages VALUES (randomblob(2000000))")
+        assert database.checkpoint() is False
+        assert database.wal_bytes() > 40_000_000 and path.stat().st_size == before

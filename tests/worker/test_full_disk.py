@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from domain.errors import StoreUnavailable
-from domain.model import Outcome, Reason
+from domain.model import Issue, IssueRef, Outcome, Reason
 from domain.policy import MAX_RECOVERIES
 from domain.states import State
 from harness.git import Mirror
 from harness.workspace import remove_tree
+from providers.local.faulty import FaultyForge
+from providers.local.forge import LocalForge
 from tests.small_disk import SmallDisk, small_disk
 from tests.worker.conftest import BuildTown
 from tests.worker.town import NOTES, WRITE, Stage, Town, plays
@@ -95,6 +97,38 @@ def test_a_worktree_that_finds_no_room_is_given_up_and_made_again(build: BuildTo
     assert disk.free() > 2**20 - 200_000
     disk.make_room()
     goes_on(town)
+
+
+class FillingForge(FaultyForge):
+    """The forge; once armed, the disk is full when it is next asked about the issue."""
+
+    def __init__(self, town: Town, disk: SmallDisk) -> None:
+        super().__init__(LocalForge(town.root / "forge"))
+        self.disk, self.is_armed = disk, False
+
+    def arm(self) -> None:
+        self.is_armed = True
+
+    def issue(self, issue: IssueRef) -> Issue:
+        if self.is_armed:
+            self.is_armed = False
+            self.disk.fill()
+        return super().issue(issue)
+
+
+@pytest.mark.long
+def test_a_publication_that_finds_no_room_is_made_later(notes: Town, mount: Mount) -> None:
+    notes.issue("docs")
+    notes.loop(plays(WRITE))
+    disk = mount(notes.root / "ground", 8)
+    forge = FillingForge(notes, disk)
+
+    notes.loop(plays(WRITE, "true now"), sandbox=Stage({"true now": forge.arm}), forge=forge).turn()
+
+    waits(notes)
+    assert not notes.branches
+    disk.make_room()
+    goes_on(notes)
 
 
 @pytest.mark.long

@@ -276,8 +276,9 @@ def test_a_repository_that_cannot_be_seen_any_more_ends_nothing(notes: Town) -> 
     forge = FaultyForge(LocalForge(notes.root / "forge"))
     for method in ("issue", "repository"):
         forge.inject(Fault(method=method, error=NotFound("no such thing, or no right to see it")))
+    before = recorded(notes)
     sweep(notes, forge=forge)
-    assert notes.stands == (State.QUEUED, None)
+    assert notes.stands == (State.QUEUED, None) and recorded(notes) == before
 
 
 @pytest.mark.parametrize(("act", "state"), [("merge_pull", State.DONE), ("close_pull", State.CANCELLED)])
