@@ -22,6 +22,7 @@ class Call:
     day: str
     worst: Money
     price: Price
+    beyond: Money = ZERO
 
     def scopes(self) -> Iterator[Scope]:
         """Return everything that the call counts against."""
@@ -40,13 +41,15 @@ class Audit:
     (`billed`), or the ledger holds less than the bill (`booked`).
 
     `committed` is what each scope has really cost, with calls in flight at their worst. `excess` is what the
-    provider billed beyond the worst case of a call, which no meter can foresee.
+    provider billed beyond the worst case of a call, which no meter can foresee; `unheard` is the part of it
+    of which no answer ever told, because the worker died before.
     """
 
     caps: Caps
     bill: defaultdict[Scope, Money] = field(default_factory=lambda: defaultdict(lambda: ZERO))
     committed: defaultdict[Scope, Money] = field(default_factory=lambda: defaultdict(lambda: ZERO))
     excess: defaultdict[Scope, Money] = field(default_factory=lambda: defaultdict(lambda: ZERO))
+    unheard: defaultdict[Scope, Money] = field(default_factory=lambda: defaultdict(lambda: ZERO))
     raised: dict[int, Money] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
@@ -71,7 +74,7 @@ class Audit:
         self.under_way(call)
         for scope in call.scopes():
             if not call.price.free:
-                cap = self.cap_of(scope, call.task.id)
+                cap = self.cap_of(scope, call.task.id) + self.unheard[scope]
                 self._must_fit(scope, call, self.committed[scope], cap, "granted")
 
     def under_way(self, call: Call) -> None:
@@ -82,13 +85,14 @@ class Audit:
 
     def billed(self, call: Call, amount: Money, *, hidden: Money = ZERO) -> None:
         """Hear what the provider really bills for a call, and what it lets nobody see."""
-        beyond = max(ZERO, amount - call.worst)
+        beyond = call.beyond = max(ZERO, amount - call.worst)
         self.hidden += hidden
         self.seen["calls billed beyond their worst case"] += beyond > 0
         for scope in call.scopes():
             self.bill[scope] += amount
             self.committed[scope] += amount - call.worst
             self.excess[scope] += beyond
+            self.unheard[scope] += beyond
             cap = self.cap_of(scope, call.task.id)
             self._must_fit(scope, call, self.bill[scope], cap + self.excess[scope], "billed")
             if beyond:
@@ -96,11 +100,17 @@ class Audit:
             elif cap:
                 self.nearest[scope[0]] = max(self.nearest.get(scope[0], ZERO), self.bill[scope] / cap)
 
+    def answered(self, call: Call) -> None:
+        """Hear that the answer, with the provider's figure in it, reached the meter."""
+        for scope in call.scopes():
+            self.unheard[scope] -= call.beyond
+        call.beyond = ZERO
+
     def compare(self, ledger: Callable[[Scope], Money]) -> None:
-        """Compare with what the ledger says in the end: in no scope less than the bill."""
+        """Compare with what the ledger says in the end: in no scope less than the bill as far as known."""
         for scope, amount in self.bill.items():
             booked = ledger(scope)
-            if booked < amount:
+            if booked < amount - self.unheard[scope]:
                 self._note("booked", f"{scope} has {booked} in the ledger, and the bill is {amount}")
 
     def _must_fit(self, scope: Scope, call: Call, amount: Money, cap: Money, what: str) -> None:

@@ -142,7 +142,7 @@ def table(proof: Result, raced: Result, control: Result) -> Iterator[str]:
     beyond = "calls billed beyond their worst case"
     yield (
         f"{beyond}: {proof.seen[beyond]}; the most by which they took a cap over: "
-        f"{show_money(proof.overshoot)}, and no call was granted there afterwards"
+        f"{show_money(proof.overshoot)}, and once the meter was told, no call was granted there"
     )
     yield f"reported too little, hidden until the invoice, and so in no sum above: {show_money(proof.hidden)}"
     yield (

@@ -66,6 +66,7 @@ def race(path: Path, seed: int, tasks: int, initializer: Callable[[], None]) -> 
                 audit.under_way(call)
         for call, amount in (each for bills in both for each in bills.calls):
             audit.billed(call, amount)
+            audit.answered(call)
         audit.compare(ledger_sums(SqliteLedger(database, StandingClock())))
     return audit
 

@@ -207,6 +207,7 @@ class Play:
             return  # nobody ever settles it
         for _ in range(self._chance.choice([1, 1, 1, 2])):
             meter.settle(held, answer.usage, answer.stated)
+            self.audit.answered(call)
         yield False
 
     def _settle(self, task: Task, attempt: Attempt, outcome: Outcome) -> None:

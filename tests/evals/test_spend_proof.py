@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from domain.budget import ZERO
 from domain.model import Money
 from evals.spend_audit import Audit, Call
-from evals.spend_proof import main, quiet
+from evals.spend_proof import main
 from evals.spend_provider import BEHAVIOURS
 from evals.spend_world import CAPS, CheckingMeter, World
 from tests.harness.agent.world import PRICE, a_task, an_attempt
 
 
 @pytest.fixture(autouse=True)
-def without_logs() -> None:
-    quiet()
+def without_logs() -> Iterator[None]:
+    with capture_logs():
+        yield
 
 
 def test_whatever_two_hundred_tasks_meet_no_cap_is_passed() -> None:
@@ -48,8 +52,10 @@ def test_the_audit_objects_to_a_billionth() -> None:
 
 def test_what_is_billed_beyond_the_worst_case_counts_apart_and_stops_what_follows() -> None:
     audit = Audit(replace(CAPS, max_cost_per_task_usd=Money(1)))
-    audit.granted(a_call("0.9"))
-    audit.billed(a_call("0.9"), Money("1.3"))
+    dear = a_call("0.9")
+    audit.granted(dear)
+    audit.billed(dear, Money("1.3"))
+    audit.answered(dear)
     assert (audit.violations, audit.overshoot) == ([], Money("0.3"))
     audit.granted(a_call("0.1"))
     assert len(audit.violations) == 1
@@ -66,7 +72,11 @@ def test_the_audit_objects_to_a_ledger_below_the_bill() -> None:
 
 @pytest.mark.long
 def test_the_whole_proof_ends_with_one_line_of_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--tasks", "300", "--seed", "5"]) == 0
+    before = structlog.get_config()
+    try:
+        assert main(["--tasks", "300", "--seed", "5"]) == 0
+    finally:
+        structlog.configure(**before)
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (figures["violations"], figures["ok"]) == (0, True)
     assert figures["bills_beyond_a_cap_without_reservations"] > 0
