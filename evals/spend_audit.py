@@ -97,7 +97,7 @@ class Audit:
             self._must_fit(scope, call, self.bill[scope], cap + self.excess[scope], "billed")
             if beyond:
                 self.overshoot = max(self.overshoot, self.bill[scope] - cap)
-            elif cap:
+            elif cap and not self.excess[scope]:
                 self.nearest[scope[0]] = max(self.nearest.get(scope[0], ZERO), self.bill[scope] / cap)
 
     def answered(self, call: Call) -> None:

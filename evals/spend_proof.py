@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Literal
 
 import structlog
 
@@ -25,9 +26,7 @@ from evals.spend_audit import Audit
 from evals.spend_provider import BEHAVIOURS
 from evals.spend_race import race
 from evals.spend_world import CheckingMeter, World
-
-SHARDS = 2
-"""Simulations side by side, each with a store of its own: one per core of a small machine."""
+from harness.meter import AttemptMeter
 
 RACING_SHARE = 20
 """One task in so many is spent by two processes that race for one ledger."""
@@ -47,17 +46,18 @@ class Result:
     overshoot: Money = ZERO
     nearest: dict[str, Money] = field(default_factory=dict)
 
-    def add(self, audit: Audit, tasks: int) -> Result:
-        """Take an audit in."""
-        self.tasks += tasks
-        self.seen += audit.seen
-        self.violations += audit.violations
-        self.billed += sum((amount for scope, amount in audit.bill.items() if scope[0] == "task"), ZERO)
-        self.hidden += audit.hidden
-        self.overshoot = max(self.overshoot, audit.overshoot)
-        for kind, share in audit.nearest.items():
-            self.nearest[kind] = max(self.nearest.get(kind, ZERO), share)
-        return self
+    @classmethod
+    def of(cls, audit: Audit, tasks: int) -> Result:
+        """Take what an audit saw of so many tasks."""
+        return cls(
+            tasks=tasks,
+            seen=audit.seen,
+            violations=audit.violations,
+            billed=sum((amount for scope, amount in audit.bill.items() if scope[0] == "task"), ZERO),
+            hidden=audit.hidden,
+            overshoot=audit.overshoot,
+            nearest=audit.nearest,
+        )
 
     def merge(self, other: Result) -> Result:
         """Take another result in."""
@@ -87,31 +87,30 @@ def quiet() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
-def simulate(directory: Path, seed: int, tasks: int, reserving: bool) -> Result:
+def simulate(store: Path | Literal[":memory:"], seed: int, tasks: int, *, reserving: bool = True) -> Result:
     """Run one simulation in this process."""
-    path = directory / f"{'reserving' if reserving else 'checking'}-{seed}.sqlite3"
-    if reserving:
-        return Result().add(World(path=path, seed=seed, tasks=tasks).run(), tasks)
-    return Result().add(World(path=path, seed=seed, tasks=tasks, meter=CheckingMeter).run(), tasks)
+    meter = AttemptMeter if reserving else CheckingMeter
+    return Result.of(World(path=store, seed=seed, tasks=tasks, meter=meter).run(), tasks)
 
 
 def prove(tasks: int, seed: int, directory: Path) -> tuple[Result, Result, Result]:
-    """Return the proof, the race, and the proof's own test: what happens without reservations."""
-    shares = [tasks // SHARDS + (tasks % SHARDS > shard) for shard in range(SHARDS)]
+    """Return the proof, the race, and the proof's own test: what happens without reservations.
+
+    Two simulations run side by side, one per core of a small machine: on a file, and in SQLite's memory.
+    """
+    on_file = max(1, tasks * 2 // 5)
     unreserved = max(100, tasks // 20)
-    with ProcessPoolExecutor(SHARDS, mp_context=get_context("spawn"), initializer=quiet) as pool:
-        running = [
-            pool.submit(simulate, directory, seed + shard, share, True)
-            for shard, share in enumerate(shares)
-            if share
-        ]
-        without = pool.submit(simulate, directory, seed, unreserved, False)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), initializer=quiet) as pool:
+        running = [pool.submit(simulate, directory / "proof.sqlite3", seed, on_file)]
+        if tasks > on_file:
+            running.append(pool.submit(simulate, ":memory:", seed + 1, tasks - on_file))
+        without = pool.submit(simulate, ":memory:", seed, unreserved, reserving=False)
         proof = Result()
         for each in running:
             proof.merge(each.result())
         control = without.result()
     racing = max(20, tasks // RACING_SHARE)
-    raced = Result().add(race(directory / "race.sqlite3", seed, racing, quiet), racing)
+    raced = Result.of(race(directory / "race.sqlite3", seed, racing, quiet), racing)
     return proof, raced, control
 
 
@@ -170,8 +169,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     quiet()
     started = time.monotonic()
     with fast_directory() as directory:
-        place = "in memory" if directory.is_relative_to(MEMORY_DISK) else "on disk"
-        sys.stdout.write(f"seed {wanted.seed}, stores {place} ({directory}), synchronous=FULL\n")
+        place = "a disk in memory" if directory.is_relative_to(MEMORY_DISK) else "a disk"
+        sys.stdout.write(
+            f"seed {wanted.seed}; stores: files on {place} ({directory}) with synchronous=FULL, and SQLite's "
+            "memory\n"
+        )
         proof, raced, control = prove(wanted.tasks, wanted.seed, directory)
     for line in table(proof, raced, control):
         sys.stdout.write(line + "\n")
