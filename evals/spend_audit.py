@@ -97,8 +97,8 @@ class Audit:
             self._must_fit(scope, call, self.bill[scope], cap + self.excess[scope], "billed")
             if beyond:
                 self.overshoot = max(self.overshoot, self.bill[scope] - cap)
-            elif cap and not self.excess[scope]:
-                self.nearest[scope[0]] = max(self.nearest.get(scope[0], ZERO), self.bill[scope] / cap)
+            share = (self.bill[scope] - self.excess[scope]) / cap
+            self.nearest[scope[0]] = max(self.nearest.get(scope[0], ZERO), share)
 
     def answered(self, call: Call) -> None:
         """Hear that the answer, with the provider's figure in it, reached the meter."""

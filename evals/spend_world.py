@@ -29,8 +29,8 @@ CAPS = Caps(
     max_iterations=12,
     max_cost_per_task_usd=Money("0.50"),
     max_raised_cost_per_task_usd=Money("1.25"),
-    max_daily_cost_usd=Money("2.00"),
-    max_daily_cost_total_usd=Money("10.00"),
+    max_daily_cost_usd=Money("1.50"),
+    max_daily_cost_total_usd=Money("6.00"),
     max_minutes=30,
     max_attempts=2,
 )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from domain.budget import ZERO
-from domain.model import Money
+from domain.model import Attempt, Limit, Money, Task
+from domain.ports import Ledger
 from evals.spend_audit import Audit, Call
 from evals.spend_proof import main
 from evals.spend_provider import BEHAVIOURS
 from evals.spend_world import CAPS, CheckingMeter, World
+from harness.meter import AttemptMeter
 from tests.harness.agent.world import PRICE, a_task, an_attempt
 
 
@@ -29,12 +32,34 @@ def test_whatever_two_hundred_tasks_meet_no_cap_is_passed() -> None:
     audit = World(path=":memory:", seed=3, tasks=200).run()
     assert audit.violations == []
     assert audit.seen.keys() >= {*BEHAVIOURS, "crashes", "stale workers stopped", "caps raised"}
-    assert max(audit.nearest.values()) > Money("0.95"), "the caps did bite"
+    assert audit.seen.keys() >= {f"refused by {limit}" for limit in MONEY_LIMITS}, "each cap did bite"
 
 
 def test_the_same_without_reservations_is_caught() -> None:
     audit = World(path=":memory:", seed=3, tasks=60, meter=CheckingMeter).run()
     assert audit.seen["violation: billed"] > 0
+
+
+MONEY_LIMITS = (Limit.TASK_COST, Limit.TASK_TOTAL, Limit.DAILY_COST, Limit.SERVICE_DAILY_COST)
+
+LAX = {
+    "attempt": {"max_cost_per_task_usd": Money("0.70")},
+    "task": {"max_attempts": 9},
+    "repository and day": {"max_daily_cost_usd": Money(100)},
+    "service and day": {"max_daily_cost_total_usd": Money(100)},
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", LAX)
+def test_a_meter_that_forgets_one_of_the_caps_is_caught(kind: str) -> None:
+    class Forgetful(AttemptMeter):
+        def __init__(self, ledger: Ledger, task: Task, attempt: Attempt, **rest: Any) -> None:
+            rest["caps"] = replace(rest["caps"], **LAX[kind])
+            super().__init__(ledger, task, attempt, **rest)
+
+    audit = World(path=":memory:", seed=3, tasks=400, meter=Forgetful).run()
+    assert any(said.startswith("billed") and f"one {kind}" in said for said in audit.violations)
 
 
 def a_call(worst: str) -> Call:
