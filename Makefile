@@ -69,3 +69,7 @@ crash: setup
 # Kills a process of the whole running service at random instants of the main job.  make kills RUNS=20
 kills: setup
 	@$(BIN)/python -m app.demo.kills --runs "$(or $(RUNS),4)"
+
+# Simulates spending over the real meter and ledger; no cap may be passed.  make spend-proof TASKS=100000 SEED=2
+spend-proof: setup
+	@$(BIN)/python -m evals.spend_proof --tasks "$(or $(TASKS),10000)" --seed "$(or $(SEED),1)"

@@ -25,13 +25,14 @@ DELIVERIES_SHOWN = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Where the console reads from, and the cap that it compares with."""
+    """Where the console reads from, and the caps of a day that it compares with."""
 
     queue: TaskQueue
     ledger: Ledger
     history: History
     clock: Clock
     daily_cap: Decimal
+    service_cap: Decimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class TaskList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DailySpend:
-    """What a repository has cost today, in dollars; `share` is that of the cap in per cent, at most 100."""
+    """What a repository, or all together, cost today in dollars; `share` is per cent of the cap."""
 
     repository: str
     spent: Decimal
@@ -63,7 +64,7 @@ class DailySpend:
 
     @property
     def share(self) -> int:
-        """The part of the cap that is used."""
+        """The part of the cap that is used, at most 100."""
         return min(100, int(self.spent * 100 / self.cap)) if self.cap else 100
 
 
@@ -194,7 +195,7 @@ def _spend(reading: Reading, tasks: list[Task], day: str) -> tuple[DailySpend, .
     names: dict[tuple[str, str], str] = {}
     for task in tasks:
         names.setdefault((task.issue.forge, task.issue.repository_id), task.repository_name)
-    return tuple(
+    each = tuple(
         DailySpend(
             repository=f"{forge}:{name}",
             spent=reading.ledger.spent_on_day(forge, repository_id, day),
@@ -202,3 +203,6 @@ def _spend(reading: Reading, tasks: list[Task], day: str) -> tuple[DailySpend, .
         )
         for (forge, repository_id), name in names.items()
     )
+    total = sum((one.spent for one in each), Decimal(0))
+    together = DailySpend(repository="all repositories", spent=total, cap=reading.service_cap)
+    return (*each, together) if each else ()

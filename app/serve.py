@@ -95,6 +95,7 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
         history=History(database),
         clock=clock,
         daily_cap=settings.max_daily_cost_usd,
+        service_cap=settings.max_daily_cost_total_usd,
     )
     return create_app(door, writer, console_router(reading, token) if token else None, settings.data_dir)
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.settings import CommonSettings, data_directory_alone, load_common_settings
-from domain.budget import ZERO, show_money, utc_day
+from domain.budget import QUANTUM, ZERO, show_money, utc_day
 from domain.errors import ConfigurationError
 from domain.model import Money
 from domain.ports import Clock
@@ -100,14 +100,14 @@ def _today(path: Path, today: str, settings: CommonSettings) -> Today:
 def _document(today: str, lines: Sequence[SpendLine], caps: Today | None) -> dict[str, object]:
     """Return what `--json` prints; its fields are documented in docs/reference/money.md."""
     rows = [
-        {name: str(value) if isinstance(value, Money) else value for name, value in asdict(line).items()}
+        {name: _amount(value) if isinstance(value, Money) else value for name, value in asdict(line).items()}
         for line in lines
     ]
     return {
         "today": today,
         "lines": rows,
-        "spent": str(_total(lines)),
-        "open_amount": str(sum((line.open_amount for line in lines), ZERO)),
+        "spent": _amount(_total(lines)),
+        "open_amount": _amount(sum((line.open_amount for line in lines), ZERO)),
         "caps_today": None
         if caps is None
         else {
@@ -118,7 +118,12 @@ def _document(today: str, lines: Sequence[SpendLine], caps: Today | None) -> dic
 
 
 def _room(room: Room) -> dict[str, str]:
-    return {"spent": str(room.spent), "cap": str(room.cap), "left": str(room.left)}
+    return {"spent": _amount(room.spent), "cap": _amount(room.cap), "left": _amount(room.left)}
+
+
+def _amount(dollars: Money) -> str:
+    """Write an amount for programs: all nine decimals."""
+    return f"{dollars.quantize(QUANTUM):f}"
 
 
 def _total(lines: Iterable[SpendLine]) -> Money:

@@ -16,8 +16,10 @@ from app.log import configure_logging
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
-from domain.errors import ConfigurationError, SandboxError
+from domain.errors import ConfigurationError, SandboxError, Unpriced
+from domain.ports import PriceList as PriceLookup
 from domain.ports import SandboxPolicy
+from domain.pricing import PER_MILLION
 from domain.text import Redactor
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
@@ -96,6 +98,7 @@ def main() -> None:
     except SandboxError as error:
         # Deliveries must still be heard, and people told: each task is tested again, and blocked if need be.
         log.error("the sandbox does not hold; no task will run", problem=str(error))
+    tell_price(loop.shop.price_of, settings.model)
     bell = Bell(settings.bell_path)
 
     last_resort = LastResort(ORDERLY_SECONDS, loop.abandon)
@@ -107,6 +110,24 @@ def main() -> None:
 
     with stopping_on_signals(stop):
         loop.run()
+
+
+def tell_price(price_of: PriceLookup, model: str) -> None:
+    """Log what calls are reckoned at, or that none will be made. Raises ConfigurationError."""
+    try:
+        price = price_of(model)
+    except Unpriced as error:
+        log.error("no price is known for the model; no task will run", model=model, problem=str(error))
+        return
+    log.info(
+        "model priced",
+        model=model,
+        source=price.source,
+        free=price.free,
+        estimated=price.estimated,
+        input_per_million=f"{price.input * PER_MILLION:f}",
+        output_per_million=f"{price.output * PER_MILLION:f}",
+    )
 
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:

@@ -93,20 +93,21 @@ class AttemptMeter:
             self._task, self._attempt, model=self.model, price=self._price, decide=decide
         )
 
-    def settle(self, reservation: Reservation, usage: Usage, billed: Money | None) -> Money:
+    def settle(self, reservation: Reservation, usage: Usage | None, billed: Money | None) -> Money:
         """Book a call at the higher of our own figure and the provider's, and return that.
 
-        Counts that cannot be true are no word at all: the call is then booked at its reservation. All zero
-        says that the provider refused the call.
+        Without counts the call is booked at its reservation: whatever became of it, it cost no more. Counts
+        that cannot be true are no better than none. All zero says that the provider refused the call.
         """
-        computed = min(cost_of(usage, self._price), LARGEST)
-        if not _can_be_true(usage):
+        counted = usage or Usage()
+        computed = min(cost_of(counted, self._price), LARGEST)
+        if usage is None or not _can_be_true(usage):
             computed = max(computed, reservation.amount)
         stated = _stated(billed)
         cost = computed if stated is None else max(computed, stated)
         if stated and not self._price.free:
             self._note_disagreement(computed, stated)
-        self._ledger.settle(reservation, usage=usage, cost=cost, billed=stated)
+        self._ledger.settle(reservation, usage=counted, cost=cost, billed=stated)
         return cost
 
     def _note_disagreement(self, computed: Money, billed: Money) -> None:

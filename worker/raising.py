@@ -9,7 +9,7 @@ import structlog
 
 from domain.budget import Caps
 from domain.events import CommandGiven
-from domain.model import Permission, Task
+from domain.model import Money, Permission, Task
 from domain.policy import may_trigger
 from domain.ports import Forge, Ledger
 from domain.raising import RaiseRefusal, decide_raise, wanted_cap
@@ -26,24 +26,25 @@ class BudgetDesk:
     forges: Mapping[str, Forge]
     caps: Caps
 
-    def answer(self, task: Task, command: CommandGiven, permission: Permission) -> str:
-        """Decide one command and return the decision for the record. May be repeated.
+    def answer(self, task: Task, command: CommandGiven, permission: Permission) -> tuple[str, bool]:
+        """Decide one command; return the decision for the record, and whether it raised the cap.
 
-        Raises ForgeError, StoreUnavailable.
+        May be repeated. Raises ForgeError, StoreUnavailable.
         """
         decision = self._decide(task, command, permission)
         if isinstance(decision, RaiseRefusal):
-            text = announce.not_raised(decision, self.caps)
-        else:
-            text = announce.raised(self.ledger.standing(task), self.caps)
-        kind = decision if isinstance(decision, RaiseRefusal) else "raised"
-        self.forges[task.issue.forge].add_comment(task.issue, f"budget-{kind}-{task.id}", text)
-        return f"budget: {decision}"
+            self._say(task, decision, announce.not_raised(decision, self.caps))
+            return f"budget: {decision}", False
+        self._say(task, "raised", announce.raised(self.ledger.standing(task), self.caps))
+        return f"budget: raised to {decision}", True
 
-    def _decide(self, task: Task, command: CommandGiven, permission: Permission) -> str | RaiseRefusal:
+    def _say(self, task: Task, kind: str, text: str) -> None:
+        self.forges[task.issue.forge].add_comment(task.issue, f"budget-{kind}-{task.id}", text)
+
+    def _decide(self, task: Task, command: CommandGiven, permission: Permission) -> Money | RaiseRefusal:
         earlier = self.ledger.standing(task).raised
         if earlier is not None and earlier.comment_id == command.comment_id:
-            return f"raised to {earlier.amount}"  # it was done before, and the answer did not get out
+            return earlier.amount  # it was done before, and the answer did not get out
         decision = decide_raise(
             wanted_cap(command.text),
             task,
@@ -56,4 +57,4 @@ class BudgetDesk:
         if not self.ledger.raise_cap(task, decision, by=command.actor, comment_id=command.comment_id):
             return RaiseRefusal.AGAIN
         log.info("cap raised", task=task.id, to=str(decision), by=command.actor.login)
-        return f"raised to {decision}"
+        return decision

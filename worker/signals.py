@@ -119,8 +119,10 @@ class SignalDesk:
     def _on_budget(self, task: Task, command: CommandGiven, permission: Permission) -> str:
         if self._budget is None:
             return "nothing to do here"
-        self._moved.append(task.id)  # what its status says of the caps may be another now
-        return self._budget.answer(task, command, permission)
+        decision, is_raised = self._budget.answer(task, command, permission)
+        if is_raised:
+            self._moved.append(task.id)  # its status speaks of the caps
+        return decision
 
     def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
         """Tell whether a waiting task that somebody asked for who may not is now asked for by one who may.

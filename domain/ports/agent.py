@@ -72,8 +72,8 @@ class Meter(Protocol):
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside and count it as a step. Raises CapReached."""
 
-    def settle(self, reservation: Reservation, usage: Usage, billed: Money | None) -> Money:
-        """Book a call's real cost and return it."""
+    def settle(self, reservation: Reservation, usage: Usage | None, billed: Money | None) -> Money:
+        """Book a call's real cost and return it; without usage, what was set aside for it."""
 
 
 class Observer(Protocol):

@@ -81,8 +81,8 @@ class Attendance:
 
     def close(self) -> None:
         """Book calls whose end was not seen at their worst, for they may well have been answered."""
-        for reservation, input_tokens in self._open.values():
-            self._meter.settle(reservation, _worst(reservation, input_tokens), None)
+        for reservation, _ in self._open.values():
+            self._meter.settle(reservation, None, None)
         self._open.clear()
         self._hand.shutdown(wait=False, cancel_futures=True)
 
@@ -139,17 +139,17 @@ class Attendance:
         return {"reservation": reservation.id, "granted": reservation.max_output_tokens}
 
     def _settle(self, message: Message) -> Message:
-        """Book a call; without usage it is booked as if it had been answered at full length."""
+        """Book a call; without usage it is booked at what was set aside for it."""
         try:
             reservation, input_tokens = self._open.pop(count_of(message, "reservation"))
         except KeyError:
             raise BadMessage("settle of a reservation that is not open") from None
         if message.get("usage") is None:
-            usage, billed = _worst(reservation, input_tokens), None
+            usage, billed = None, None
         else:
             usage, billed = load(Usage, message["usage"]), _money(message.get("billed"))
         cost = self._meter.settle(reservation, usage, billed)
-        return {"cost": str(cost), "usage": dump(Usage, usage)}
+        return {"cost": str(cost), "usage": dump(Usage, usage or _worst(reservation, input_tokens))}
 
     def _restated(self, message: Message) -> Message:
         self.restatement = load(Restatement, message.get("restatement"))

@@ -47,6 +47,7 @@ def client(database: Database, story: Story) -> TestClient:
         history=History(database),
         clock=story.clock,
         daily_cap=Decimal("5.00"),
+        service_cap=Decimal("40.00"),
     )
     app = FastAPI()
     app.include_router(console_router(reading, TOKEN))
@@ -238,6 +239,7 @@ def test_the_overview_has_every_task_in_its_list_with_what_it_waits_for(
     assert "spent $1.00 of $1.00" in shown.text
     assert "https://forge.example/acme/shop/pulls/12" in shown.links()
     assert "local:acme/shop $0.0165 of $5.00" in shown.text
+    assert "all repositories $0.0165 of $40.00" in shown.text
     assert "Spent on 2026-03-04" in shown.text
 
 

@@ -120,7 +120,7 @@ def test_today_s_caps_are_what_is_left_of_the_settings(
     monkeypatch.setenv("FIXWRIGHT_MAX_DAILY_COST_USD", "0.30")
     books.call(books.attempt(1), "0.25")
     caps = json.loads(show(as_json=True))["caps_today"]
-    assert caps["service"] == {"spent": "0.250000000", "cap": "20.00", "left": "19.750000000"}
+    assert caps["service"] == {"spent": "0.250000000", "cap": "20.000000000", "left": "19.750000000"}
     assert Money(caps["repositories"]["local:octo/lamp"]["left"]) == Money("0.05")
     assert "today (2026-03-01 UTC), local:octo/lamp: $0.2500 of $0.3000 spent, $0.0500 left" in show()
 

@@ -92,6 +92,13 @@ def test_counts_that_cannot_be_true_are_booked_at_the_reservation(usage: Usage) 
     assert meter.settle(reservation, usage, Money("0.0001")) == reservation.amount
 
 
+def test_a_call_of_which_nothing_is_known_is_booked_at_its_reservation_cache_prices_and_all() -> None:
+    meter = a_meter(price=Price(input=PRICE.input, output=PRICE.output, cache_write=2 * PRICE.input))
+    reservation = meter.reserve(1000, 500)
+    assert reservation.amount == Money("0.004")
+    assert meter.settle(reservation, None, None) == reservation.amount
+
+
 def test_a_call_that_the_provider_refused_costs_nothing() -> None:
     meter = a_meter()
     assert meter.settle(meter.reserve(1000, 500), Usage(), None) == 0

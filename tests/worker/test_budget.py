@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from domain.model import IssueRef, Money, Reason
 from domain.states import Note, State
+from providers.local.faulty import Fault, FaultyForge
+from providers.local.forge import LocalForge
 from store.history import History
-from tests.worker.town import WRITE, Stage, Town, caps, plays
+from tests.worker.town import PRICE, WRITE, Stage, Town, caps, plays
 
 TIGHT = caps(
     max_cost_per_task_usd=Money("0.006"), max_raised_cost_per_task_usd=Money("0.012"), max_attempts=1
@@ -99,3 +103,28 @@ def test_a_running_attempt_may_use_it_at_its_next_call(notes: Town) -> None:
 
     assert notes.stands == (State.IN_REVIEW, None), notes.text(issue)
     assert notes.ledger.spent_on_task(notes.task.id) == Money("0.0084")
+
+
+def test_a_forge_that_takes_no_answer_now_is_asked_again_and_the_cap_is_raised_once(notes: Town) -> None:
+    issue = short(notes)
+    notes.comment(issue, "/fixwright budget 0.012")
+    deaf = FaultyForge(LocalForge(notes.root / "forge"), [Fault(method="add_comment")])
+    notes.loop(plays(WRITE), caps=TIGHT, forge=deaf).turn()
+    assert said(notes, issue) == []
+    hear(notes)
+
+    (answer,) = said(notes, issue)
+    assert "is raised" in answer
+    assert [event.trigger for event in History(notes.database).task_events(notes.task.id)][-1:] == [
+        Note.BUDGET_RAISED
+    ]
+
+
+def test_an_estimate_is_called_one_on_the_issue_and_in_the_pull_request(notes: Town) -> None:
+    issue = notes.issue("docs")
+    guess = replace(PRICE, estimated=True)
+    notes.loop(plays(WRITE), price_of=lambda model: guess).turn()
+    assert notes.stands == (State.IN_REVIEW, None)
+    for text in (notes.world.comments(issue)[0].body, notes.world.pulls(notes.repository.id)[0].body):
+        assert "$0.0014 of at most $10.00 (an estimate, since the model's price is not known)" in text
+        assert "the caps leave $10.00 for this repository and $20.00 for the whole service" in text
