@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.claim import Claim, Restatement
 from domain.errors import AgentFailure
 from domain.model import Localization, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter
-from harness.checkpoints import Checkpoints, Start
+from harness.checkpoints import Checkpoints, Start, ref_of
 from harness.ground import Ground
 from harness.handoff import hand_off
 from harness.inspection import Inspection
@@ -41,7 +41,7 @@ class Assignment:
         brief = self._brief(baseline)
         try:
             with self.journal.phase("agent") as note:
-                report = self._run(brief)
+                report = self._run(replace(brief, seconds_used=self.journal.clock_in()))
                 note.text = "1 step" if report.steps == 1 else f"{report.steps} steps"
         except AgentFailure:
             inspection.keep_unfinished()
@@ -105,7 +105,7 @@ class Assignment:
             mirror=ground.mirror,
             worktree=ground.workspace.tree,
             start=Start(ground.start.sha, ground.start_tree, attempt.started_at),
-            ref=f"attempts/{attempt.id}",
+            ref=ref_of(attempt.id),
         )
         try:
             return self.bench.agent.run(brief, session, self.meter, checkpoints)

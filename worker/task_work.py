@@ -22,6 +22,7 @@ from domain.errors import (
     Unpriced,
 )
 from domain.model import Attempt, CloneAccess, Outcome, PublicationKind, Reason, Repository, Task
+from domain.policy import MAX_RECOVERIES
 from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue
 from domain.text import Redactor
 from harness import report
@@ -62,6 +63,7 @@ class Shop:
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
+    max_task_retries: int = MAX_RECOVERIES
 
     @property
     def notices(self) -> Notices:
@@ -94,6 +96,7 @@ class TaskWork:
             redact=shop.redact,
             caps=shop.caps,
             model=shop.model,
+            max_task_retries=shop.max_task_retries,
         )
 
     def run(self) -> None:

@@ -31,7 +31,10 @@ class Localizer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """All that the agent is told. Text from outside stays data: it is never rendered as a template."""
+    """All that the agent is told. Text from outside stays data: it is never rendered as a template.
+
+    `seconds_used` is what earlier lives of the same attempt have used of its time.
+    """
 
     category: Category
     issue_number: int
@@ -45,6 +48,7 @@ class Brief:
     instructions: tuple[str, ...] = ()
     resume_messages: tuple[Mapping[str, object], ...] = ()
     skip_restatement: bool = False
+    seconds_used: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

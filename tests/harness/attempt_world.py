@@ -65,6 +65,9 @@ class MemoryJournal:
     def judged(self, verdict: Verdict) -> None:
         self.verdicts.append(verdict)
 
+    def clock_in(self) -> float:
+        return 0.0
+
     def remark(self, text: str) -> None:
         self.remarks.append(text)
 

@@ -196,6 +196,25 @@ def test_a_commit_that_people_took_back_meanwhile_does_not_return(notes: Town) -
     assert notes.outcomes[-1] is Outcome.DECLINED
 
 
+def test_a_commit_that_changes_nothing_does_not_stand_in_the_way_for_ever(notes: Town) -> None:
+    """Its tree is the one that was to be published, so that the old intent answers for the new commit."""
+    issue, branch = stopped_at_a_limit(notes)
+    notes.comment(issue, "/fixwright resume")
+
+    def nudge() -> None:
+        push(notes, branch, "x", "1\n")
+        notes.world.git.push(notes.repository.id, branch, {"x": None}, by=notes.maintainer)
+
+    notes.loop(plays(MORE, "true push"), sandbox=Stage({"true push": nudge})).turn()
+    assert notes.stands == (State.BLOCKED, Reason.BRANCH_MOVED)
+    notes.comment(issue, "/fixwright resume")
+
+    notes.loop(plays(MORE)).turn()
+
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert read(notes, branch, "MORE.md") == "more\n"
+
+
 @pytest.mark.long
 def test_a_second_merge_after_a_first(notes: Town) -> None:
     issue, branch = interrupted_on_a_merge(notes)
