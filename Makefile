@@ -7,7 +7,8 @@ SCENARIO ?= fix
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox docs clean
+.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
+	bench-stop docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -37,10 +38,8 @@ memory: setup
 bench-door: setup
 	@$(BIN)/python -m evals.bench_door
 
-# The service under load beside FastAPI and huey.  make load DELIVERIES=100000 CONNECTIONS=64
-load: setup
-	@$(BIN)/python -m evals.load --deliveries "$(or $(DELIVERIES),10000)" \
-		--connections "$(or $(CONNECTIONS),32)"
+.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
+	bench-stop docs clean
 
 bench-sandbox: setup
 	@$(BIN)/python -m evals.bench_sandbox

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,18 +26,6 @@ def last_checkpoint(steps: Sequence[Mapping[str, object]]) -> str:
 def ref_of(attempt_id: int) -> str:
     """Return the name of the ref of ours that keeps an attempt's work."""
     return f"{_REFS}/{attempt_id}"
-
-
-def forget_checkpoints(mirror: Mirror, live: Collection[int]) -> int:
-    """Let go of the work of every attempt that is not among `live`; returns of how many.
-
-    Their objects are the next tidying's. Call it when no attempt runs in this mirror that is not in `live`.
-    Raises GitError.
-    """
-    over = [name for name in mirror.own_refs(_REFS) if int(name.rpartition("/")[2]) not in live]
-    for name in over:
-        mirror.delete_ref(name)
-    return len(over)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,15 +123,6 @@ class AttemptRecords:
             ).fetchall()
         return [attempt_from(row) for row in rows]
 
-    def live_attempts(self) -> frozenset[int]:
-        """Return the ids of all attempts of tasks that may still go on: their checkpoints are needed."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT attempts.id FROM attempts JOIN tasks ON tasks.id = task_id"
-                " WHERE state NOT IN ('done', 'cancelled')"
-            ).fetchall()
-        return frozenset(row["id"] for row in rows)
-
     def add_phase(self, attempt: Attempt, phase: Phase) -> None:
         """Append a stretch to the timeline, of an attempt that was ended under it as well.
 

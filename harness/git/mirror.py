@@ -22,7 +22,6 @@ from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import OWN_REFS, LogEntry, Snapshot, branch_ref, object_name, own_ref
 
 _FETCHED = "+refs/heads/*:refs/remotes/origin/*"
-_OWN = "refs/fixwright/"
 _LOCK_POLL_SECONDS = 0.02
 _LEFT_BEHIND = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*")
 # For remotes on this machine: their owner may be another user than ours, which git would refuse.
@@ -142,12 +141,6 @@ class Mirror:
         """Forget one of our own refs; one that is not there is fine."""
         with self._locked():
             self.runner.run(self.place, "update-ref", "--no-deref", "-d", own_ref(name))
-
-    def own_refs(self, below: str) -> tuple[str, ...]:
-        """Return the names of our own refs below a name, as `ref` takes them."""
-        prefix = own_ref(below) + "/"
-        shown = self.runner.run(self.place, "for-each-ref", "--format=%(refname)", prefix)
-        return tuple(line.removeprefix(_OWN) for line in os.fsdecode(shown).splitlines())
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Tell whether a commit is part of another's history, itself included."""

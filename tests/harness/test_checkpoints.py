@@ -8,14 +8,7 @@ import pytest
 
 from domain.claim import Restatement
 from domain.text import Redactor
-from harness.checkpoints import (
-    CHECKPOINT,
-    Checkpoints,
-    Start,
-    forget_checkpoints,
-    last_checkpoint,
-    ref_of,
-)
+from harness.checkpoints import CHECKPOINT, Checkpoints, Start, last_checkpoint
 from harness.transcript import Transcript
 from harness.workspace import Workspace
 from tests.harness.attempt_world import NOW, MemoryJournal
@@ -57,19 +50,6 @@ def test_a_step_that_changes_nothing_makes_no_commit(desk: Desk) -> None:
     assert desk.step(1) == ""
     assert desk.world.mirror.ref("attempts/5") == ""
     assert last_checkpoint(desk.journal.steps) == ""
-
-
-def test_the_work_of_attempts_that_are_over_is_let_go(desk: Desk) -> None:
-    mirror = desk.world.mirror
-    for attempt in (5, 6, 70):
-        mirror.set_ref(ref_of(attempt), desk.commit)
-    mirror.set_ref("elsewhere/5", desk.commit)
-
-    assert forget_checkpoints(mirror, live={6}) == 2
-    assert forget_checkpoints(mirror, live={6}) == 0
-
-    assert mirror.own_refs("attempts") == ("attempts/6",) and mirror.ref("attempts/6") == desk.commit
-    assert mirror.own_refs("elsewhere") == ("elsewhere/5",)
 
 
 def test_a_step_s_work_is_in_the_mirror_when_the_step_counts(desk: Desk) -> None:

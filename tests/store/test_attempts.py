@@ -170,17 +170,6 @@ def test_resumed_task_begins_a_new_attempt(
     assert [each.outcome for each in queue.attempts(task.id)] == [ended, None]
 
 
-def test_attempts_of_a_task_that_may_go_on_are_live(inbox: SqliteInbox, queue: SqliteTaskQueue) -> None:
-    task = running_task(inbox, queue)
-    attempt = queue.begin_attempt(task)
-    blocked = queue.move(task, Trigger.BLOCKED, Landing(ending=(attempt, Outcome.TASK_LIMIT)))
-    assert queue.live_attempts() == {attempt.id}
-
-    queue.move(blocked, Trigger.CANCELLED)
-
-    assert queue.live_attempts() == frozenset()
-
-
 @pytest.mark.parametrize("trigger", [Trigger.CANCELLED, Trigger.MERGED])
 def test_a_task_that_is_over_leaves_no_attempt_open(
     inbox: SqliteInbox, queue: SqliteTaskQueue, trigger: Trigger
