@@ -38,8 +38,14 @@ memory: setup
 bench-door: setup
 	@$(BIN)/python -m evals.bench_door
 
-.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop docs clean
+# The service under load beside FastAPI and huey.  make load DELIVERIES=100000 CONNECTIONS=64
+load: setup
+	@$(BIN)/python -m evals.load --deliveries "$(or $(DELIVERIES),10000)" \
+		--connections "$(or $(CONNECTIONS),32)"
+
+# How soon a cancel and a SIGTERM take effect, in the phases of an attempt.  make bench-stop ALL=1
+bench-stop: setup
+	@$(BIN)/python -m app.demo.stops $(if $(ALL),--all)
 
 bench-sandbox: setup
 	@$(BIN)/python -m evals.bench_sandbox
