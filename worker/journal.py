@@ -14,7 +14,7 @@ from domain.model import Attempt, Phase, Verdict
 from domain.ports import Clock, Ledger, TaskQueue
 from domain.text import Redactor
 from harness.journal import PhaseNote
-from harness.transcript import Transcript
+from harness.transcript import SUMMARY, Transcript
 from worker.halt import Halt
 from worker.redacting import redacted, redacted_verdict
 
@@ -109,6 +109,10 @@ class StoreJournal:
     def _worked(self) -> float:
         now = self.clock.monotonic()
         return round(self.worked_before + now - (now if self.began is None else self.began), 3)
+
+    def summed_up(self, summary: str) -> None:
+        """Append it to the transcript, where the next attempt finds it."""
+        self.transcript.append({SUMMARY: summary})
 
     def remark(self, text: str) -> None:
         """Tell the people on the issue."""

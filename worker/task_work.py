@@ -187,7 +187,7 @@ class TaskWork:
             repository=repository,
             access=access,
             start_branch=readiness.live_branch(task, self._forge),
-            past=readiness.past_attempts(shop.queue, attempt, lambda each: self._transcript(each).steps()),
+            past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
         )
