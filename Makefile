@@ -7,7 +7,8 @@ SCENARIO ?= fix
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox docs clean
+.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
+	bench-stop docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -41,6 +42,10 @@ bench-door: setup
 load: setup
 	@$(BIN)/python -m evals.load --deliveries "$(or $(DELIVERIES),10000)" \
 		--connections "$(or $(CONNECTIONS),32)"
+
+# How soon a cancel and a SIGTERM take effect, in the phases of an attempt.  make bench-stop ALL=1
+bench-stop: setup
+	@$(BIN)/python -m app.demo.stops $(if $(ALL),--all)
 
 bench-sandbox: setup
 	@$(BIN)/python -m evals.bench_sandbox

@@ -27,7 +27,7 @@ from app.setting_types import (
 )
 from domain.budget import Caps
 from domain.model import Category, Price
-from domain.policy import Serving
+from domain.policy import MAX_RECOVERIES, Serving
 from domain.pricing import PER_MILLION
 
 PREFIX = "FIXWRIGHT_"
@@ -204,6 +204,14 @@ class WorkerSettings(KeepingSettings, CommonSettings):
         description="Attempts at a task before a person is asked; also how often "
         "FIXWRIGHT_MAX_COST_PER_TASK_USD a task may cost in all.",
         examples=["2"],
+    )
+    max_task_retries: Count = Field(
+        default=MAX_RECOVERIES,
+        ge=0,
+        le=100,
+        description="How often a task is taken up again by itself after crashes and outages before a person "
+        "is asked.",
+        examples=["5"],
     )
     max_output_tokens: Count = Field(
         default=4096, ge=256, le=200_000, description="Tokens wanted of one answer.", examples=["4096"]

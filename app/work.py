@@ -73,6 +73,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
         redact=redact,
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
+        max_task_retries=settings.max_task_retries,
     )
     return Loop(
         shop,

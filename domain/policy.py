@@ -22,7 +22,7 @@ from domain.ports import Admission
 from domain.states import State, Trigger, is_legal
 
 MAX_RECOVERIES = 5
-"""How often a task is taken up again after crashes and outages before a person has to look."""
+"""How often a task is taken up again after crashes and outages before a person has to look; a default."""
 
 _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
 
@@ -155,12 +155,20 @@ LONGEST_RETRY_AFTER = timedelta(hours=24)
 """However long a provider asks to be left alone, a day later it is asked again."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often a task goes on by itself: after attempts that were not accepted, and after crashes."""
+
+    attempts: int
+    recoveries: int = MAX_RECOVERIES
+
+
 def settle(
     outcome: Outcome,
     task: Task,
     *,
     reason: Reason | None,
-    max_attempts: int,
+    retries: Retries,
     now: datetime,
     retry_after: float | None = None,
 ) -> Settlement:
@@ -177,20 +185,20 @@ def settle(
     if outcome is Outcome.INTERRUPTED:
         return Settlement(trigger=Trigger.RELEASED)
     if outcome in {Outcome.TRANSIENT, Outcome.ORPHANED}:
-        return _recover(outcome, task, reason, now, retry_after or 0.0)
+        return _recover(outcome, task, reason, now, retry_after or 0.0, retries.recoveries)
     if outcome is Outcome.CANCELLED:
         return Settlement(trigger=Trigger.CANCELLED, reason=reason or Reason.WITHDRAWN)
-    if task.attempts < max_attempts:
+    if task.attempts < retries.attempts:
         return Settlement(trigger=Trigger.RETRIED)
     exhausted = Reason.GUARD if outcome is Outcome.REFUSED else Reason.ATTEMPTS_EXHAUSTED
     return Settlement(trigger=Trigger.BLOCKED, reason=reason or exhausted)
 
 
 def _recover(
-    outcome: Outcome, task: Task, reason: Reason | None, now: datetime, asked_for: float
+    outcome: Outcome, task: Task, reason: Reason | None, now: datetime, asked_for: float, most: int
 ) -> Settlement:
     """Take a task up again after a crash (at once, then later and later) or an outage (later and later)."""
-    if task.recoveries >= MAX_RECOVERIES:
+    if task.recoveries >= most:
         reason = Reason.CRASH_LOOP if outcome is Outcome.ORPHANED else reason or Reason.ENVIRONMENT
         return Settlement(trigger=Trigger.BLOCKED, reason=reason)
     free_tries = 2 if outcome is Outcome.ORPHANED else 0

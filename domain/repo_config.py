@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -44,6 +44,16 @@ class TestSection(_Section):
     )
 
 
+class ResumeSection(_Section):
+    """How unfinished work is handed on to people and to the next attempt."""
+
+    summary_on_block: Literal["mechanical", "llm"] = Field(
+        default="mechanical",
+        description="Who sums up what is unfinished when a limit is reached: `mechanical` (files changed, "
+        "last actions; costs nothing), or `llm` (the model, by a call kept back under the same caps).",
+    )
+
+
 class RepoConfig(_Section):
     """What a repository says about itself. It can never raise a budget or allow a protected path."""
 
@@ -51,6 +61,7 @@ class RepoConfig(_Section):
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
     )
+    resume: ResumeSection = ResumeSection()
     max_cost_per_task_usd: float | None = Field(
         default=None,
         ge=0,

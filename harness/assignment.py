@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.claim import Claim, Restatement
 from domain.errors import AgentFailure
 from domain.model import Localization, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter
-from harness.checkpoints import Checkpoints, Start
+from harness.checkpoints import Checkpoints, Start, ref_of
 from harness.ground import Ground
-from harness.handoff import hand_off
+from harness.handoff import account_of, hand_off
 from harness.inspection import Inspection
 from harness.journal import Journal
 from harness.order import Bench, Ended, Order, Progress
+from harness.summary import summed_up
 from harness.verify import Baseline
 
 SLICE_TOKENS = 6000
@@ -41,16 +42,30 @@ class Assignment:
         brief = self._brief(baseline)
         try:
             with self.journal.phase("agent") as note:
-                report = self._run(brief)
+                report = self._run(replace(brief, seconds_used=self.journal.clock_in()))
                 note.text = "1 step" if report.steps == 1 else f"{report.steps} steps"
         except AgentFailure:
             inspection.keep_unfinished()
             raise
         self._ask_first(report.restatement)
         if report.claim is None:
-            raise _stopped_early(report, inspection.keep_unfinished())
+            raise _stopped_early(report, self._account(brief, report, inspection.keep_unfinished()))
         self.journal.claimed(report.claim)
         return report.claim
+
+    def _account(self, brief: Brief, report: AgentReport, note: str) -> str:
+        """Return what is said of unfinished work: the mechanical note, or the model's own words before it."""
+        will_go_on = report.stopped_by is not None and report.stopped_by.is_daily
+        if not note or will_go_on or not self._wants_summary:
+            return note
+        account = account_of(brief.title, note, self.journal.past_steps())
+        asked = replace(brief, seconds_used=self.journal.clock_in())
+        words = summed_up(self.bench.agent, asked, account, meter=self.meter, journal=self.journal)
+        return f"{words}\n\n{note}" if words else note
+
+    @property
+    def _wants_summary(self) -> bool:
+        return self.ground.config.resume.summary_on_block == "llm"
 
     def _ask_first(self, restatement: Restatement | None) -> None:
         """End before any work where the issue can be read in several ways."""
@@ -105,10 +120,11 @@ class Assignment:
             mirror=ground.mirror,
             worktree=ground.workspace.tree,
             start=Start(ground.start.sha, ground.start_tree, attempt.started_at),
-            ref=f"attempts/{attempt.id}",
+            ref=ref_of(attempt.id),
         )
         try:
-            return self.bench.agent.run(brief, session, self.meter, checkpoints)
+            meter = self.meter.keeping_back(1) if self._wants_summary else self.meter
+            return self.bench.agent.run(brief, session, meter, checkpoints)
         finally:
             session.close()
 

@@ -15,10 +15,17 @@ from harness.journal import Journal
 CHECKPOINT = "checkpoint"
 """Key of a step's record: the commit that holds the worktree after it, "" while nothing was changed."""
 
+_REFS = "attempts"
+
 
 def last_checkpoint(steps: Sequence[Mapping[str, object]]) -> str:
     """Return the newest checkpoint among the records of finished steps, or ""."""
     return next((str(record[CHECKPOINT]) for record in reversed(steps) if record.get(CHECKPOINT)), "")
+
+
+def ref_of(attempt_id: int) -> str:
+    """Return the name of the ref of ours that keeps an attempt's work."""
+    return f"{_REFS}/{attempt_id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ LAST_ACTIONS = 5
 
 FILES_SHOWN = 30
 
+ACCOUNT_LIMIT = 9000
+"""Characters of a conversation's end that the model may sum up."""
+
 LOST_LIMIT = 6000
 """Characters of a difference that is shown because the work itself could not be carried on."""
 
@@ -36,6 +39,7 @@ class PastAttempt:
     tree: str = ""
     start_sha: str = ""
     actions: tuple[str, ...] = ()
+    summary: str = ""
 
 
 def actions_in(steps: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
@@ -57,6 +61,14 @@ def progress_note(changes: Sequence[FileChange], actions: Sequence[str]) -> str:
     return "\n".join([files, *(["Last actions:", *(f"- {action}" for action in actions)] if actions else [])])
 
 
+def account_of(title: str, note: str, steps: Sequence[Mapping[str, object]]) -> str:
+    """Return what the model is shown to sum up: the note, and the end of its conversation as text."""
+    said = [f"{message.get('role')}: {message.get('content') or ''}" for message in _messages(steps)]
+    commands = [f"ran: {command}" for record in steps for command in _commands(record)]
+    tail = "\n".join([*commands[-30:], *said[-12:]])
+    return f"The issue: {one_line(title, 300)}\n{note}\n{plain(tail)[-ACCOUNT_LIMIT:]}"
+
+
 def hand_off(
     past: Sequence[PastAttempt], *, continues: bool, changed: Sequence[FileChange] = (), lost: str = ""
 ) -> str:
@@ -74,6 +86,11 @@ def hand_off(
         lines.append("The worktree is clean again: nothing of the earlier work is in it.")
     if lost:
         lines.append(clip(plain(lost), LOST_LIMIT))
+    if past[-1].summary:
+        lines += [
+            "How it summed up its work (nobody checked this):",
+            clip(plain(past[-1].summary), TAIL_LIMIT),
+        ]
     if past[-1].actions and past[-1].verdict is None:
         lines += ["Its last actions were:", *(f"- {action}" for action in past[-1].actions)]
     last = past[-1].verdict
@@ -100,11 +117,18 @@ def _counted(change: FileChange) -> str:
     return "binary" if change.binary else f"+{change.lines_added} -{change.lines_removed}"
 
 
+def _messages(steps: Sequence[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    for record in steps:
+        messages = record.get("messages")
+        for message in messages if isinstance(messages, list) else []:
+            if isinstance(message, Mapping):
+                yield message
+
+
 def _commands(record: Mapping[str, object]) -> Iterator[str]:
     """Yield the commands that a step's record tells of, in order."""
-    messages = record.get("messages")
-    for message in messages if isinstance(messages, list) else []:
-        extra = message.get("extra") if isinstance(message, Mapping) else None
+    for message in _messages([record]):
+        extra = message.get("extra")
         if not isinstance(extra, Mapping):
             continue
         listed = extra.get("actions")

@@ -38,6 +38,12 @@ class Journal(Protocol):
     def judged(self, verdict: Verdict) -> None:
         """Take down what the harness saw."""
 
+    def clock_in(self) -> float:
+        """Begin to count the agent's time; return the seconds that it worked in earlier lives."""
+
+    def summed_up(self, summary: str) -> None:
+        """Take down how the agent sums up what it left unfinished."""
+
     def remark(self, text: str) -> None:
         """Tell the people on the issue, now, what they should know of the work. `text` is inert Markdown."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -57,6 +59,12 @@ class AttemptMeter:
             self._booked(SMALLEST_FIRST_CALL, SMALLEST_FIRST_ANSWER, _only_looking)
         except _Affordable:
             return
+
+    def keeping_back(self, calls: int) -> AttemptMeter:
+        """Return the same till with so many calls fewer, though never none: they are for later."""
+        meter, most = copy.copy(self), self._caps.max_iterations
+        meter._caps = replace(self._caps, max_iterations=max(min(1, most), most - calls))
+        return meter
 
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside, with as much output as every cap leaves room for.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from domain.errors import GitError
 from domain.model import Outcome, Reason
-from harness.checkpoints import last_checkpoint
+from harness.checkpoints import last_checkpoint, ref_of
 from harness.git import LogEntry, Mirror
 from harness.journal import Journal
 from harness.order import Ended, Order
@@ -108,7 +108,7 @@ class Beginning:
     def _merge(self, tree: str, head: str, branch: str, message: str) -> StartPoint:
         mirror, attempt = self.mirror, self.order.attempt
         sha = mirror.commit(tree, [head, self.default], message, when=attempt.started_at)
-        mirror.set_ref(f"attempts/{attempt.id}", sha)
+        mirror.set_ref(ref_of(attempt.id), sha)
         return StartPoint(sha=sha, branch=branch, merged_onto=head)
 
     def _merged_onto(self, recorded: str) -> str:

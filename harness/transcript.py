@@ -15,6 +15,10 @@ from domain.text import Redactor
 PACKED_SUFFIX = ".gz"
 
 
+SUMMARY = "summary"
+"""Key of the record that holds the agent's own summary."""
+
+
 class Transcript:
     """One file per attempt. A line cut short by a crash is ignored when it is read back."""
 
@@ -52,6 +56,10 @@ class Transcript:
     def steps(self) -> list[dict[str, object]]:
         """Return the records of finished steps, oldest first."""
         return [record for record in self.read() if "step" in record]
+
+    def summary(self) -> str:
+        """Return how the agent summed up what it left unfinished, or ""."""
+        return next((str(record[SUMMARY]) for record in reversed(self.read()) if SUMMARY in record), "")
 
     def _ends_mid_line(self) -> bool:
         with self._path.open("rb") as file:

@@ -17,6 +17,17 @@ _SAME_INTENT = """
     LIMIT 1
 """
 
+# Its commit can only be on the forge if its branch is where it was then, or at that very commit.
+_HOLDS = "expected_sha = :expected_sha OR commit_sha IN (:expected_sha, :commit_sha)"
+
+_RENEW = f"""
+    UPDATE publications
+    SET attempt_id = :attempt_id, commit_sha = :commit_sha, expected_sha = :expected_sha, title = :title,
+        body = :body
+    WHERE id = :id AND done_at IS NULL AND NOT ({_HOLDS})
+    RETURNING *
+"""
+
 _INSERT = """
     INSERT INTO publications
         (task_id, attempt_id, kind, branch, commit_sha, tree, expected_sha, title, body, created_at)
@@ -41,7 +52,8 @@ class PublicationRecords:
         """Write the intent, once per (task, tree, kind) and branch. Raises StaleWrite if the task moved on.
 
         The one already there is returned as it was written, with its own commit: that is the one that a
-        push before a crash may have put on the forge.
+        push before a crash may have put on the forge. One that cannot have got there, because its branch has
+        moved on since, is written anew.
         """
         values = {
             "task_id": task.id,
@@ -67,6 +79,8 @@ class PublicationRecords:
             row = connection.execute(_SAME_INTENT, values).fetchone()
             if row is None:
                 row = connection.execute(_INSERT, values).fetchone()
+            else:
+                row = connection.execute(_RENEW, values | {"id": row["id"]}).fetchone() or row
         return publication_from(row)
 
     def published(self, publication: Publication, *, pull: Pull | None) -> Publication:

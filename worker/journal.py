@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,11 +14,14 @@ from domain.model import Attempt, Phase, Verdict
 from domain.ports import Clock, Ledger, TaskQueue
 from domain.text import Redactor
 from harness.journal import PhaseNote
-from harness.transcript import Transcript
+from harness.transcript import SUMMARY, Transcript
 from worker.halt import Halt
 from worker.redacting import redacted, redacted_verdict
 
 log = structlog.get_logger(__name__)
+
+WORKED = "worked"
+"""Key of a step's record: the seconds that the agent had worked on the attempt by then, in all its lives."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +39,8 @@ class StoreJournal:
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
+    began: float | None = None
+    worked_before: float = 0.0
 
     def __post_init__(self) -> None:
         self.restatement, self.claim = self.queue.report(self.attempt)
@@ -81,7 +86,7 @@ class StoreJournal:
         of whoever has it now. Raises StaleWrite.
         """
         self.attempt = self.queue.note_progress(self.attempt, steps=step)
-        entry = {**record, "step": step, "at": self.clock.now().isoformat()}
+        entry = {**record, "step": step, "at": self.clock.now().isoformat(), WORKED: self._worked()}
         self.transcript.append(entry)
         self.steps.append(entry)
 
@@ -95,6 +100,19 @@ class StoreJournal:
     def judged(self, verdict: Verdict) -> None:
         """Store the verdict."""
         self.queue.save_verdict(self.attempt, redacted_verdict(verdict, self.redact))
+
+    def clock_in(self) -> float:
+        """Begin to count. What a killed life did after its last step is not known, and not counted."""
+        self.worked_before, self.began = _worked_until(self.steps), self.clock.monotonic()
+        return self.worked_before
+
+    def _worked(self) -> float:
+        now = self.clock.monotonic()
+        return round(self.worked_before + now - (now if self.began is None else self.began), 3)
+
+    def summed_up(self, summary: str) -> None:
+        """Append it to the transcript, where the next attempt finds it."""
+        self.transcript.append({SUMMARY: summary})
 
     def remark(self, text: str) -> None:
         """Tell the people on the issue."""
@@ -115,3 +133,9 @@ class StoreJournal:
     def past_restatement(self) -> Restatement | None:
         """Return the restatement that is already there, if any."""
         return self.restatement
+
+
+def _worked_until(steps: Sequence[Mapping[str, object]]) -> float:
+    """Return the seconds on the last record that has any; older records have none."""
+    known = (record.get(WORKED) for record in reversed(steps))
+    return next((float(seconds) for seconds in known if isinstance(seconds, int | float)), 0.0)

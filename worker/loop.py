@@ -109,7 +109,7 @@ class Loop:
         return True
 
     def _take_up(self, orphan: Task) -> None:
-        task = recover_orphan(self.shop.queue, orphan, self.shop.clock.now())
+        task = recover_orphan(self.shop.queue, orphan, self.shop.clock.now(), self.shop.max_task_retries)
         if task is None:
             return
         if task.state is State.QUEUED:

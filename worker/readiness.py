@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from domain.errors import NotFound
 from domain.model import Attempt, Reason, Task
@@ -10,6 +10,7 @@ from domain.policy import may_trigger
 from domain.ports import Forge, TaskQueue
 from domain.text import clip
 from harness.handoff import PastAttempt, actions_in
+from harness.transcript import Transcript
 
 MAX_INSTRUCTIONS = 10
 """How many of the maintainers' newest comments the agent gets to read."""
@@ -75,9 +76,9 @@ def is_by_maintainer(task: Task, forge: Forge) -> bool:
 
 
 def past_attempts(
-    queue: TaskQueue, current: Attempt, steps_of: Callable[[Attempt], Sequence[Mapping[str, object]]]
+    queue: TaskQueue, current: Attempt, transcript_of: Callable[[Attempt], Transcript]
 ) -> tuple[PastAttempt, ...]:
-    """Return the task's closed attempts, oldest first; `steps_of` reads an attempt's transcript."""
+    """Return the task's closed attempts, oldest first, with what their transcripts tell."""
     past = []
     for attempt in queue.attempts(current.task_id):
         if attempt.id == current.id or attempt.outcome is None:
@@ -91,7 +92,8 @@ def past_attempts(
                 verdict=verdict,
                 tree=verdict.tree if verdict else "",
                 start_sha=attempt.base_sha,
-                actions=actions_in(steps_of(attempt)) if verdict is None else (),
+                actions=actions_in(transcript_of(attempt).steps()) if verdict is None else (),
+                summary=transcript_of(attempt).summary() if verdict is None else "",
             )
         )
     return tuple(past)

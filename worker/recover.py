@@ -8,20 +8,24 @@ import structlog
 
 from domain.errors import StaleWrite
 from domain.model import Attempt, Outcome, Task
-from domain.policy import settle
+from domain.policy import MAX_RECOVERIES, Retries, settle
 from domain.ports import Landing, TaskQueue
 from domain.states import Trigger
 
 log = structlog.get_logger(__name__)
 
 
-def recover_orphan(queue: TaskQueue, task: Task, now: datetime) -> Task | None:
+def recover_orphan(
+    queue: TaskQueue, task: Task, now: datetime, max_recoveries: int = MAX_RECOVERIES
+) -> Task | None:
     """Put an orphaned task back into the queue, or before a person when that happened too often.
 
     In the queue its attempt stays open: the next claim goes on from the last step, with what is left of the
     budget. Returns the task as it is then, or None where somebody else was faster.
     """
-    plan = settle(Outcome.ORPHANED, task, reason=None, max_attempts=0, now=now)
+    plan = settle(
+        Outcome.ORPHANED, task, reason=None, retries=Retries(attempts=0, recoveries=max_recoveries), now=now
+    )
     attempt = open_attempt(queue, task) if plan.trigger is Trigger.BLOCKED else None
     try:
         task = queue.move(

@@ -13,7 +13,7 @@ import structlog
 from domain.budget import Caps, Standing
 from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, GitUnavailable, PolicyRefusal
 from domain.model import Attempt, Outcome, Reason, Task
-from domain.policy import Settlement, settle
+from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
 from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
 from domain.states import Trigger
 from domain.text import Redactor, clip
@@ -43,6 +43,7 @@ class Settler:
     redact: Redactor
     caps: Caps
     model: str
+    max_task_retries: int = MAX_RECOVERIES
     publisher: Publisher | None = None
 
     def settle(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
@@ -138,7 +139,7 @@ class Settler:
             result.outcome,
             task,
             reason=result.reason,
-            max_attempts=self.caps.max_attempts,
+            retries=Retries(attempts=self.caps.max_attempts, recoveries=self.max_task_retries),
             now=self.clock.now(),
             retry_after=result.retry_after,
         )

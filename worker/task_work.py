@@ -22,6 +22,7 @@ from domain.errors import (
     Unpriced,
 )
 from domain.model import Attempt, CloneAccess, Outcome, PublicationKind, Reason, Repository, Task
+from domain.policy import MAX_RECOVERIES
 from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue
 from domain.text import Redactor
 from harness import report
@@ -62,6 +63,7 @@ class Shop:
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
+    max_task_retries: int = MAX_RECOVERIES
 
     @property
     def notices(self) -> Notices:
@@ -94,6 +96,7 @@ class TaskWork:
             redact=shop.redact,
             caps=shop.caps,
             model=shop.model,
+            max_task_retries=shop.max_task_retries,
         )
 
     def run(self) -> None:
@@ -184,7 +187,7 @@ class TaskWork:
             repository=repository,
             access=access,
             start_branch=readiness.live_branch(task, self._forge),
-            past=readiness.past_attempts(shop.queue, attempt, lambda each: self._transcript(each).steps()),
+            past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
         )

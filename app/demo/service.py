@@ -79,6 +79,12 @@ class Service:
         self._honcho.wait()
         self._honcho = None
 
+    def terminate(self) -> None:
+        """Send SIGTERM to honcho and both processes, and do not wait. May be called again."""
+        if self._honcho is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._honcho.pid, signal.SIGTERM)
+
     def is_running(self) -> bool:
         """Tell whether honcho, and with it both processes, is still there."""
         return self._honcho is not None and self._honcho.poll() is None

@@ -31,7 +31,11 @@ class Localizer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """All that the agent is told. Text from outside stays data: it is never rendered as a template."""
+    """All that the agent is told. Text from outside stays data: it is never rendered as a template.
+
+    `seconds_used` is what earlier lives of the same attempt have used of its time. With `sum_up`, the account
+    of an attempt that reached a limit, the agent does no work: it sums up what that tells.
+    """
 
     category: Category
     issue_number: int
@@ -45,17 +49,23 @@ class Brief:
     instructions: tuple[str, ...] = ()
     resume_messages: tuple[Mapping[str, object], ...] = ()
     skip_restatement: bool = False
+    seconds_used: float = 0.0
+    sum_up: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
-    """How the agent's run ended. `claim` is set only when it handed in a well-formed report."""
+    """How the agent's run ended. `claim` is set only when it handed in a well-formed report.
+
+    `summary` is the answer to a brief that asked to sum up.
+    """
 
     restatement: Restatement | None
     claim: Claim | None
     stopped_by: Limit | None = None
     stop_detail: str = ""
     steps: int = 0
+    summary: str = ""
 
 
 class Meter(Protocol):
@@ -68,6 +78,9 @@ class Meter(Protocol):
 
     def check(self) -> None:
         """Tell before any work whether anything may be spent at all. Raises CapReached."""
+
+    def keeping_back(self, calls: int) -> Meter:
+        """Return the same till with so many calls fewer, though never none: they are for later."""
 
     def reserve(self, input_tokens: int, wanted_output: int) -> Reservation:
         """Set the worst case of the next call aside and count it as a step. Raises CapReached."""

@@ -23,6 +23,7 @@ from harness.agent.protocol import Message
 from harness.agent.provider import Provider
 from harness.agent.restating import ask_for_restatement
 from harness.agent.settings import AgentSettings, ModelSettings
+from harness.agent.summing_up import sum_up
 from harness.agent.transcript import last_step, restatement_in, working_conversation
 
 
@@ -40,6 +41,8 @@ class Conversation:
 
     def run(self, brief: Brief) -> AgentReport:
         """Return the report of the run. Raises ProviderUnavailable, AgentFailure."""
+        if brief.sum_up:
+            return self._sum_up(brief)
         self._caller.deadline = time.monotonic() + self._settings.wall_seconds
         restatement, steps = restatement_in(brief.resume_messages), last_step(brief.resume_messages)
         resumed = working_conversation(brief.resume_messages)
@@ -57,6 +60,14 @@ class Conversation:
                     detail = "the issue is not clear enough to work on"
                     return AgentReport(restatement=restatement, claim=None, stop_detail=detail, steps=steps)
         return self._work(self._opening(brief, restatement), restatement, steps, recorded=0)
+
+    def _sum_up(self, brief: Brief) -> AgentReport:
+        try:
+            summary = sum_up(self._caller, brief, self._delimiter)
+        except (CapReached, ContextOverflow) as error:
+            limit = error.limit if isinstance(error, CapReached) else None
+            return AgentReport(restatement=None, claim=None, stopped_by=limit, stop_detail=str(error))
+        return AgentReport(restatement=None, claim=None, summary=summary)
 
     def _restate(self, brief: Brief, steps: int) -> tuple[Restatement | None, int]:
         opening: list[Message] = [

@@ -93,7 +93,7 @@ class ChildAgent:
             session=session,
             meter=meter,
             observer=observer,
-            deadline=self._monotonic() + self._settings.wall_seconds,
+            deadline=self._monotonic() + self._settings.wall_seconds - brief.seconds_used,
             command_seconds=self._settings.command_seconds,
             monotonic=self._monotonic,
         )

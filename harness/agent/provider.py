@@ -59,7 +59,7 @@ class Provider:
             **settings.options,
             "model": settings.name,
             "messages": cache_marked(messages) if self.wants_cache_marks else list(messages),
-            "tools": list(tools),
+            **({"tools": list(tools)} if tools else {}),
             "max_tokens": max_tokens,
             "timeout": settings.call_seconds,
             "num_retries": 0,

@@ -21,12 +21,14 @@ class ScriptedAgent:
         restatement: Restatement | None = None,
         usage: Usage | None = None,
         command_seconds: float = 120.0,
+        summary: str = "",
     ) -> None:
         self._commands = tuple(commands)
         self._claim = claim
         self._restatement = restatement
         self._usage = usage or Usage(input_tokens=1000, output_tokens=100)
         self._command_seconds = command_seconds
+        self._summary = summary
 
     def prestart(self) -> None:
         """There is nothing to get ready."""
@@ -36,6 +38,8 @@ class ScriptedAgent:
 
     def run(self, brief: Brief, session: SandboxSession, meter: Meter, observer: Observer) -> AgentReport:
         """Run the commands one by one, then hand in the claim. Raises Stopped, SandboxError."""
+        if brief.sum_up:
+            return self._summed_up(meter)
         restatement = None if brief.skip_restatement else self._restatement
         if restatement is not None:
             observer.restated(restatement)
@@ -59,6 +63,15 @@ class ScriptedAgent:
             message = {"role": "tool", "content": result.output, "extra": {"command": command}}
             observer.stepped(step, {"kind": "step", "step": step, "messages": [message]})
         return AgentReport(restatement=restatement, claim=self._claim, steps=len(self._commands))
+
+    def _summed_up(self, meter: Meter) -> AgentReport:
+        try:
+            self._pay(meter)
+        except CapReached as refusal:
+            return AgentReport(
+                restatement=None, claim=None, stopped_by=refusal.limit, stop_detail=str(refusal)
+            )
+        return AgentReport(restatement=None, claim=None, summary=self._summary)
 
     def _pay(self, meter: Meter) -> None:
         reservation = meter.reserve(self._usage.input_tokens, self._usage.output_tokens)

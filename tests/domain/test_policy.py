@@ -24,6 +24,7 @@ from domain.events import (
 from domain.model import Actor, Category, IssueRef, Outcome, Permission, Reason, Task
 from domain.policy import (
     MAX_RECOVERIES,
+    Retries,
     Serving,
     Settlement,
     admit,
@@ -285,7 +286,9 @@ def settled(
     retry_after: float | None = None,
 ) -> Settlement:
     task = a_task(State.RUNNING, attempts=attempts, recoveries=recoveries)
-    return settle(outcome, task, reason=reason, max_attempts=limit, now=NOW, retry_after=retry_after)
+    return settle(
+        outcome, task, reason=reason, retries=Retries(attempts=limit), now=NOW, retry_after=retry_after
+    )
 
 
 @given(

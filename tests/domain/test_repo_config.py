@@ -321,7 +321,13 @@ def test_any_yaml_is_a_configuration_or_a_refusal(source: str) -> None:
 def test_the_schema_can_be_published() -> None:
     schema = json.loads(json.dumps(RepoConfig.model_json_schema()))
     assert schema["additionalProperties"] is False
-    assert set(schema["properties"]) == {"test", "protected_paths", "max_cost_per_task_usd", "max_iterations"}
+    assert set(schema["properties"]) == {
+        "test",
+        "protected_paths",
+        "resume",
+        "max_cost_per_task_usd",
+        "max_iterations",
+    }
     for section in (schema, schema["$defs"]["TestSection"]):
         assert all(entry.get("description") or "$ref" in entry for entry in section["properties"].values())
 

@@ -37,6 +37,7 @@ class MemoryJournal:
     phases: list[tuple[str, str]] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    summaries: list[str] = field(default_factory=list)
     base: str = ""
     stop_in: str = ""
 
@@ -64,6 +65,12 @@ class MemoryJournal:
 
     def judged(self, verdict: Verdict) -> None:
         self.verdicts.append(verdict)
+
+    def clock_in(self) -> float:
+        return 0.0
+
+    def summed_up(self, summary: str) -> None:
+        self.summaries.append(summary)
 
     def remark(self, text: str) -> None:
         self.remarks.append(text)

@@ -46,6 +46,25 @@ def test_same_intent_is_written_once_and_keeps_its_first_commit(
 
 
 @pytest.mark.parametrize(
+    ("expected", "commit", "is_kept"),
+    [("e1", "c2", True), ("c1", "c2", True), ("e2", "c1", True), ("e2", "c2", False)],
+)
+def test_an_intent_that_cannot_have_got_there_is_written_anew(
+    inbox: SqliteInbox, queue: SqliteTaskQueue, expected: str, commit: str, is_kept: bool
+) -> None:
+    task = running_task(inbox, queue)
+    blank = publish(queue, task, branch=BRANCH, pull_number=None)
+    first = _intend(queue, task, dataclasses.replace(blank, tree="t9", expected_sha="e1"), commit_sha="c1")
+
+    again = _intend(queue, task, dataclasses.replace(first, expected_sha=expected), commit_sha=commit)
+
+    assert again.id == first.id
+    kept = (again.commit_sha, again.expected_sha)
+    assert kept == (("c1", "e1") if is_kept else ("c2", "e2"))
+    assert len(queue.unfinished_publications(task.id)) == 2
+
+
+@pytest.mark.parametrize(
     "difference", [{"tree": "t2"}, {"kind": PublicationKind.WIP}, {"branch": f"{BRANCH}-2"}]
 )
 def test_another_tree_kind_or_branch_is_another_intent(

@@ -242,6 +242,19 @@ def test_a_task_that_always_kills_the_worker_is_set_aside(notes: Town) -> None:
     assert healthy.state is State.IN_REVIEW
 
 
+@pytest.mark.parametrize("retries", [0, 1])
+def test_how_often_a_task_is_taken_up_again_can_be_set(notes: Town, retries: int) -> None:
+    notes.issue("docs")
+    for life in range(retries + 1):
+        loop = notes.loop(_Poison(), life=f"life-{life}", max_task_retries=retries)
+        with pytest.raises(Killed):
+            loop.turn()
+    notes.loop(plays(WRITE), life="last", max_task_retries=retries).turn()
+
+    assert notes.stands == (State.BLOCKED, "crash_loop")
+    assert notes.task.recoveries == retries
+
+
 class _Poison:
     """An agent whose work takes the worker's process with it."""
 

@@ -6,7 +6,9 @@ import pytest
 
 from domain.model import IssueRef, Outcome, Reason
 from domain.states import State
-from tests.worker.town import WRITE, Stage, Town, caps, plays
+from harness.agent.scripted import ScriptedAgent
+from tests.worker.conftest import BuildTown
+from tests.worker.town import NOTES, WRITE, Stage, Town, caps, plays
 
 MORE = "echo more > MORE.md"
 
@@ -42,6 +44,37 @@ def test_people_and_the_next_attempt_are_told_how_far_it_came(notes: Town) -> No
     told = notes.cast.briefs[0].hand_off
     assert "already contains that work. Files changed: README.md (+1 -1)" in told
     assert "Its last actions were:\n- printf '# Lamp" in told
+
+
+SUMMING = {**NOTES, ".fixwright.yml": "resume:\n  summary_on_block: llm\n"}
+
+
+def test_the_model_sums_up_where_the_repository_wants_it_within_the_same_caps(build: BuildTown) -> None:
+    town = build(SUMMING)
+    issue = town.issue("docs")
+    agent = ScriptedAgent([WRITE, "true", "true"], None, summary="The rest is @mika's to do.")
+
+    town.loop(agent, caps=caps(max_iterations=2)).turn()
+
+    assert town.stands == (State.BLOCKED, Reason.TASK_LIMIT)
+    assert town.ledger.calls_on_attempt(town.attempts[0].id) == 2
+    said = town.said(issue)[-1].body
+    assert "The rest is" in said and "@mika" not in said and "README.md (+1 -1)" in said
+    town.comment(issue, "/fixwright resume")
+    town.loop(plays(MORE)).turn()
+    assert "nobody checked this):\nThe rest is @mika's to do." in town.cast.briefs[0].hand_off
+
+
+def test_without_room_for_a_summary_the_mechanical_note_stands(build: BuildTown) -> None:
+    town = build(SUMMING)
+    issue = town.issue("docs")
+    agent = ScriptedAgent([WRITE, "true"], None, summary="Never said.")
+
+    town.loop(agent, caps=caps(max_iterations=1)).turn()
+
+    assert town.stands == (State.BLOCKED, Reason.TASK_LIMIT)
+    assert town.ledger.calls_on_attempt(town.attempts[0].id) == 1
+    assert "README.md (+1 -1)" in town.said(issue)[-1].body and "Never said" not in town.text(issue)
 
 
 def test_a_moved_base_is_merged_into_the_branch_and_the_whole_is_verified(notes: Town) -> None:
@@ -194,6 +227,25 @@ def test_a_commit_that_people_took_back_meanwhile_does_not_return(notes: Town) -
     assert notes.stands == (State.BLOCKED, Reason.BRANCH_MOVED)
     assert notes.branches == {branch: kept}
     assert notes.outcomes[-1] is Outcome.DECLINED
+
+
+def test_a_commit_that_changes_nothing_does_not_stand_in_the_way_for_ever(notes: Town) -> None:
+    """Its tree is the one that was to be published, so that the old intent answers for the new commit."""
+    issue, branch = stopped_at_a_limit(notes)
+    notes.comment(issue, "/fixwright resume")
+
+    def nudge() -> None:
+        push(notes, branch, "x", "1\n")
+        notes.world.git.push(notes.repository.id, branch, {"x": None}, by=notes.maintainer)
+
+    notes.loop(plays(MORE, "true push"), sandbox=Stage({"true push": nudge})).turn()
+    assert notes.stands == (State.BLOCKED, Reason.BRANCH_MOVED)
+    notes.comment(issue, "/fixwright resume")
+
+    notes.loop(plays(MORE)).turn()
+
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert read(notes, branch, "MORE.md") == "more\n"
 
 
 @pytest.mark.long

@@ -45,6 +45,22 @@ def test_during_the_agent_s_work(notes: Town) -> None:
     assert b"no tests yet" in notes.world.git.read_file(notes.repository.id, branch, "README.md")
 
 
+def test_the_time_of_the_agent_is_counted_over_all_lives(notes: Town) -> None:
+    notes.issue("docs")
+    stage = Stage()
+    loop = notes.loop(plays(WRITE, "true tick", "true tock", "true stop", "true last"), sandbox=stage)
+    for cue in ("true tick", "true tock"):
+        stage.cues[cue] = lambda: notes.clock.forward(seconds=30)
+    stage.cues["true stop"] = loop.stop
+    loop.turn()
+    notes.clock.forward(seconds=3600)
+
+    again = notes.loop(plays(WRITE, "true tick", "true tock", "true stop", "true last"), life="two")
+    again.turn()
+
+    assert notes.cast.briefs[0].seconds_used == 60.0
+
+
 def test_during_the_baseline(calc: Town) -> None:
     calc.issue()
 

@@ -31,7 +31,7 @@ from domain.model import (
     Repository,
     Task,
 )
-from domain.policy import Serving, admit
+from domain.policy import MAX_RECOVERIES, Serving, admit
 from domain.ports import (
     Agent,
     AgentReport,
@@ -295,6 +295,7 @@ class Town:
         price_of: PriceList | None = None,
         life: str = "one",
         beat_seconds: float = 60.0,
+        max_task_retries: int = MAX_RECOVERIES,
     ) -> Loop:
         """Put a worker together. By default its supervisor's first beat comes after the test."""
         forges = {"local": forge or LocalForge(self.root / "forge")}
@@ -330,6 +331,7 @@ class Town:
             redact=self.secrets,
             lease_seconds=60,
             beat_seconds=beat_seconds,
+            max_task_retries=max_task_retries,
         )
         return Loop(shop, NoBell(), identity=f"worker/{life}", poll_seconds=5)
 

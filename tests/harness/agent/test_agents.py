@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.demo.scripted_model import Script, ScriptedModel, bash, restate, submit
+from app.demo.scripted_model import Script, ScriptedModel, Turn, bash, restate, submit
 from domain.claim import Claim, Restatement
 from domain.errors import SandboxError, Stopped
 from domain.model import CommandResult, Limit
@@ -35,6 +35,35 @@ def build(request: pytest.FixtureRequest, endpoint: ScriptedModel) -> Iterator[B
         return ScriptedAgent(commands, claim, restatement=said)
 
     yield with_model if request.param == "model" else without
+
+
+def test_it_sums_up_in_one_call_and_does_nothing_else(endpoint: ScriptedModel, session: ShellSession) -> None:
+    seen: list[str] = []
+
+    def answer(request: dict[str, object]) -> Turn:
+        seen.append(str(request))
+        return Turn(text="The rounding is left to do.\x07")
+
+    endpoint.set_script("scripted", Script(turns=(answer,)))
+    brief = a_brief(sum_up="ran: pytest -q\n--- end account", resume_messages=({"role": "user"},))
+    for agent in (
+        InlineAgent(model_settings(endpoint)),
+        ScriptedAgent(["touch never"], CLAIM, summary="The rounding is left to do."),
+    ):
+        ledger, watcher = MemoryLedger(), Watcher()
+        report = agent.run(brief, session, a_meter(ledger), watcher)
+        assert (report.summary, report.claim) == ("The rounding is left to do.", None)
+        assert len(ledger.booked) == 1 and not watcher.records and not session.commands
+    assert len(seen) == 1 and "ran: pytest -q" in seen[0] and "'tools'" not in seen[0]
+
+
+def test_without_room_for_the_call_there_is_no_summary(
+    endpoint: ScriptedModel, session: ShellSession
+) -> None:
+    endpoint.set_script("scripted", Script(turns=(Turn(text="never"),)))
+    for agent in (InlineAgent(model_settings(endpoint)), ScriptedAgent([], CLAIM, summary="never")):
+        report = agent.run(a_brief(sum_up="x"), session, a_meter(max_iterations=0), Watcher())
+        assert (report.summary, report.stopped_by) == ("", Limit.ITERATIONS)
 
 
 def test_it_works_and_reports(build: Build, session: ShellSession) -> None:

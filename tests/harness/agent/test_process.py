@@ -195,6 +195,17 @@ def test_the_wall_clock_ends_a_run_that_waits(
     assert report.stop_detail == "1 minutes (max_minutes) are used up"
 
 
+def test_the_time_of_earlier_lives_counts(
+    endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
+) -> None:
+    agent = impostor(endpoint, tmp_path, READY, STEPPED, wall_seconds=60.0)
+    agent._monotonic = lambda: 0.0
+
+    report = agent.run(a_brief(seconds_used=60.0), session, a_meter(), Watcher())
+
+    assert (report.stopped_by, report.steps) == (Limit.WALL_CLOCK, 0)
+
+
 def test_a_command_gets_no_more_time_than_is_left(
     endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
 ) -> None:
