@@ -7,6 +7,8 @@ import re
 import socket
 from pathlib import Path
 
+import pytest
+
 from app.one_send import MOST_HELD, GatheringTransport
 from tests.app.web_process import running_web_process
 
@@ -73,6 +75,7 @@ def test_a_long_answer_meets_the_flow_control_beneath() -> None:
     ]
 
 
+@pytest.mark.long
 def test_every_answer_of_the_process_arrives_whole(tmp_path: Path) -> None:
     with (
         running_web_process(tmp_path) as web,

@@ -19,7 +19,6 @@ from tests.app.web_process import running_web_process
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_with_0_when_asked_and_never_loaded_the_model_stack(tmp_path: Path, number: int) -> None:
     with running_web_process(tmp_path) as web:
@@ -61,6 +60,7 @@ def test_what_was_stored_is_there_after_a_kill(tmp_path: Path) -> None:
         assert again.json == {"decision": "duplicate", "task": 1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "said"),
     [

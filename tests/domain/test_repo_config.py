@@ -237,6 +237,7 @@ def test_bottomless_nesting_is_refused(piece: str) -> None:
     assert "nested too deeply" in problem
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     [

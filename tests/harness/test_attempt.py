@@ -110,7 +110,6 @@ def test_a_broken_environment_costs_nothing(tmp_path: Path) -> None:
     assert "run" not in agent.uses and workshop.left_over() == []
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("error", "outcome", "reason", "keeps"),
     [
@@ -175,6 +174,7 @@ def test_unverified_work_is_gone_on_with_and_merged_onto_what_others_pushed(calc
     assert "x + 5" in str(calc.journal.steps[0])
 
 
+@pytest.mark.long
 def test_unverified_work_that_conflicts_with_what_others_pushed_is_shown_and_not_carried(
     calc: Workshop,
 ) -> None:
@@ -201,6 +201,7 @@ def test_verified_work_that_was_not_taken_is_handed_in_as_it_is(calc: Workshop) 
     assert "run" not in agent.uses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("outcome", "again"),
     [
@@ -216,6 +217,7 @@ def test_only_what_was_judged_can_be_repeated(calc: Workshop, outcome: Outcome, 
     assert (result.outcome is Outcome.REPEATED) is again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("outcome", "again"), [(Outcome.UNVERIFIED, True), (Outcome.VERIFIED, False)])
 def test_a_rejected_change_is_known_again_on_another_base(
     calc: Workshop, outcome: Outcome, again: bool

@@ -210,6 +210,7 @@ def test_tests_in_an_ignored_directory_cannot_hide(bench: Bench) -> None:
     assert "could not run" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_flaky_test_is_not_blamed_on_the_change(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
     flaky = (

@@ -29,6 +29,7 @@ def test_an_edited_test_is_fine_where_its_original_text_passes_with_the_fix_too(
     assert "as it was, it passes" in finding.what
 
 
+@pytest.mark.long
 def test_an_edited_test_is_refused_where_the_fix_needs_the_edit(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": TWO_OF_TWO})
 
@@ -146,6 +147,7 @@ def test_a_new_test_that_passes_by_chance_is_no_proof(tmp_path: Path) -> None:
     assert "Flaky" in verdict.summary and "test_chance" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_test_that_only_sees_what_is_new_shows_no_fault(tmp_path: Path) -> None:
     verdict = Bench(tmp_path, BASE).refused(
         {

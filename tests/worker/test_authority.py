@@ -18,6 +18,7 @@ def town(build: BuildTown) -> Town:
     return build({**PYTEST_CALC, "test_wrong.py": WRONG_TEST})
 
 
+@pytest.mark.long
 def test_a_strangers_issue_does_not_permit_a_changed_expectation(build: BuildTown) -> None:
     place = town(build)
     place.issue(body=NAMES_BOTH)

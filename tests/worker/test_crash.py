@@ -146,6 +146,7 @@ def test_a_death_before_any_call_changes_nothing_in_the_end(
         assert not list((town.root / "ground" / "work").iterdir())
 
 
+@pytest.mark.long
 def test_a_death_in_the_middle_of_the_work_costs_one_step_at_most(build: BuildTown) -> None:
     journey = Journey("steps", lambda: (plays(WRITE, "true"),), {}, "")
     undisturbed = build(NOTES)
@@ -189,6 +190,7 @@ def test_a_limit_that_was_raised_meanwhile_goes_on_from_our_own_push(notes: Town
     assert len(notes.branches) == len(notes.world.pulls(notes.repository.id)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["git push", "ensure_pull", "published", "move", "add_comment"])
 def test_kill_nine_at_the_turning_points(build: BuildTown, before: str) -> None:
     journey = JOURNEYS[0]

@@ -64,6 +64,7 @@ def test_a_transcript_without_room_stops_the_attempt_at_its_last_step(notes: Tow
     goes_on(notes)
 
 
+@pytest.mark.long
 def test_a_fetch_that_finds_no_room_leaves_nothing_and_is_made_again(build: BuildTown, mount: Mount) -> None:
     town = build({**NOTES, "big.bin": os.urandom(3 * 2**20).hex()[: 3 * 2**20]})
     town.issue("docs")

@@ -210,6 +210,7 @@ def test_rejected_work_is_not_built_upon(calc: Town) -> None:
     assert [found.is_open for found in calc.world.pulls(calc.repository.id)] == [True, False]
 
 
+@pytest.mark.long
 def test_a_merged_pull_request_ends_the_task(calc: Town) -> None:
     issue = calc.issue()
     loop = calc.loop(plays(FIX, SHOW))

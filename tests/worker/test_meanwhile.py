@@ -148,6 +148,7 @@ def test_a_person_who_pushes_while_the_agent_works_is_not_overwritten(notes: Tow
     assert "by-hand.md" in files and list(notes.branches) == [branch]
 
 
+@pytest.mark.long
 def test_a_person_who_pushes_while_the_attempt_waits_for_a_restart_is_not_overwritten(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE, "true"), caps=caps(max_iterations=1)).turn()
@@ -165,6 +166,7 @@ def test_a_person_who_pushes_while_the_attempt_waits_for_a_restart_is_not_overwr
     assert notes.world.git.read_file(notes.repository.id, branch, "by-hand.md") == b"1\n"
 
 
+@pytest.mark.long
 def test_a_merge_by_hand_while_the_agent_works_on(calc: Town) -> None:
     issue = calc.issue()
     calc.loop(plays(FIX, SHOW)).turn()

@@ -83,6 +83,7 @@ def test_a_repository_without_tests_gets_no_false_verified(build: BuildTown) -> 
     assert not town.world.pulls(town.repository.id)
 
 
+@pytest.mark.long
 def test_a_repository_without_tests_may_get_its_first_ones(build: BuildTown) -> None:
     town = build({"calc.py": CALC["calc.py"]})
     town.issue()

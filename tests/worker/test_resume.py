@@ -34,6 +34,7 @@ def history(town: Town, branch: str) -> list[str]:
     return [commit.sha for commit in town.world.git.commits(town.repository.id, branch)]
 
 
+@pytest.mark.long
 def test_people_and_the_next_attempt_are_told_how_far_it_came(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
 
@@ -158,6 +159,7 @@ def test_a_branch_that_people_wrote_anew_is_gone_on_from_as_it_is(notes: Town) -
     assert theirs in history(notes, branch) and before not in history(notes, branch)
 
 
+@pytest.mark.long
 def test_a_base_branch_that_was_renamed_is_followed(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     push(notes, "trunk", "NEW.md", "upstream\n")
@@ -186,6 +188,7 @@ def interrupted_on_a_merge(town: Town) -> tuple[IssueRef, str]:
     return issue, branch
 
 
+@pytest.mark.long
 def test_an_attempt_that_goes_on_keeps_the_merge_it_began_with(notes: Town) -> None:
     _, branch = interrupted_on_a_merge(notes)
     began = notes.attempts[1].base_sha
@@ -199,6 +202,7 @@ def test_an_attempt_that_goes_on_keeps_the_merge_it_began_with(notes: Town) -> N
     assert "LATER.md" not in notes.world.git.files(notes.repository.id, branch)
 
 
+@pytest.mark.long
 def test_who_pushes_meanwhile_to_a_branch_that_was_to_be_merged_is_not_overwritten(notes: Town) -> None:
     _, branch = interrupted_on_a_merge(notes)
     theirs = push(notes, branch, "by-hand.md", "1\n")
@@ -209,6 +213,7 @@ def test_who_pushes_meanwhile_to_a_branch_that_was_to_be_merged_is_not_overwritt
     assert notes.branches == {branch: theirs}
 
 
+@pytest.mark.long
 def test_a_commit_that_people_took_back_meanwhile_does_not_return(notes: Town) -> None:
     """The head is the parent of where the attempt began: not a merge of ours, so no lease on it."""
     issue, branch = stopped_at_a_limit(notes)
@@ -229,6 +234,7 @@ def test_a_commit_that_people_took_back_meanwhile_does_not_return(notes: Town) -
     assert notes.outcomes[-1] is Outcome.DECLINED
 
 
+@pytest.mark.long
 def test_a_commit_that_changes_nothing_does_not_stand_in_the_way_for_ever(notes: Town) -> None:
     """Its tree is the one that was to be published, so that the old intent answers for the new commit."""
     issue, branch = stopped_at_a_limit(notes)

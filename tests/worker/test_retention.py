@@ -153,6 +153,7 @@ def test_a_mirror_of_a_waiting_task_stays(notes: Town) -> None:
     assert len(notes.workspaces.mirrors()) == 1
 
 
+@pytest.mark.long
 def test_work_that_is_nowhere_else_is_never_lost(notes: Town) -> None:
     """The branch was moved by a person, so nothing was pushed: the work is in the mirror alone."""
     issue = notes.issue("docs")

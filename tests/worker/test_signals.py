@@ -89,6 +89,7 @@ def test_a_cancel_for_a_finished_task_is_a_recorded_no_op(notes: Town) -> None:
     assert notes.decisions()[-3:] == ["nothing to do, or not permitted"] * 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_order_of_events_is_never_trusted(notes: Town, order: tuple[int, ...]) -> None:
     """A merge, a command and a taken-off label, in every order, end alike: merged is merged."""

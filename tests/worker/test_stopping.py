@@ -45,6 +45,7 @@ def test_during_the_agent_s_work(notes: Town) -> None:
     assert b"no tests yet" in notes.world.git.read_file(notes.repository.id, branch, "README.md")
 
 
+@pytest.mark.long
 def test_the_time_of_the_agent_is_counted_over_all_lives(notes: Town) -> None:
     notes.issue("docs")
     stage = Stage()
@@ -73,6 +74,7 @@ def test_during_the_baseline(calc: Town) -> None:
     assert calc.outcomes == [Outcome.VERIFIED]
 
 
+@pytest.mark.long
 def test_during_verification_the_agent_s_report_is_kept(calc: Town) -> None:
     calc.issue()
     stage = Stage()
@@ -125,6 +127,7 @@ def test_a_worker_that_hangs_gives_its_task_back_uncounted(notes: Town) -> None:
     assert notes.outcomes == [Outcome.VERIFIED] and notes.task.recoveries == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("again", [1, 3])
 def test_stopping_again_and_again_uses_nothing_up(build: BuildTown, again: int) -> None:
     town = build(NOTES)

@@ -74,6 +74,7 @@ def in_memory() -> Iterator[Path]:
     remove_tree(directory)
 
 
+@pytest.mark.long
 def test_a_path_longer_than_the_kernel_takes_is_over_the_limit(in_memory: Path) -> None:
     watch = DiskWatch([in_memory], 64 * MIB)
     dig(in_memory, 6000)

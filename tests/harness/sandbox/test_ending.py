@@ -36,6 +36,7 @@ def sandboxed(bubblewrap: BubblewrapSandbox, policy):
         yield session
 
 
+@pytest.mark.long
 def test_kills_during_the_start_leave_nobody(sandboxed: CommandSession, survivors: Survivors) -> None:
     word = secrets.token_hex(8)
     dice = random.Random(1)
@@ -45,6 +46,7 @@ def test_kills_during_the_start_leave_nobody(sandboxed: CommandSession, survivor
         assert survivors(word) == []
 
 
+@pytest.mark.long
 def test_stops_during_the_start_leave_nobody(
     bubblewrap: BubblewrapSandbox, policy, survivors: Survivors
 ) -> None:
@@ -108,6 +110,7 @@ def test_commands_of_one_session_wait_for_one_another(sandboxed: CommandSession)
     assert sandboxed.run("cat n", 10).output == "4\n" and results == [""] * 4
 
 
+@pytest.mark.long
 def test_descriptors_and_memory_do_not_grow_with_commands(sandboxed: CommandSession) -> None:
     sandboxed.run("true", 10)
     before = open_descriptors()
