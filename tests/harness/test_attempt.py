@@ -216,7 +216,10 @@ def test_only_what_was_judged_can_be_repeated(calc: Workshop, outcome: Outcome, 
     assert (result.outcome is Outcome.REPEATED) is again
 
 
-@pytest.mark.parametrize(("outcome", "again"), [(Outcome.UNVERIFIED, True), (Outcome.VERIFIED, False)])
+@pytest.mark.parametrize(
+    ("outcome", "again"),
+    [(Outcome.UNVERIFIED, True), pytest.param(Outcome.VERIFIED, False, marks=pytest.mark.long)],
+)
 def test_a_rejected_change_is_known_again_on_another_base(
     calc: Workshop, outcome: Outcome, again: bool
 ) -> None:

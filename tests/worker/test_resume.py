@@ -65,6 +65,7 @@ def test_the_model_sums_up_where_the_repository_wants_it_within_the_same_caps(bu
     assert "nobody checked this):\nThe rest is @mika's to do." in town.cast.briefs[0].hand_off
 
 
+@pytest.mark.long
 def test_without_room_for_a_summary_the_mechanical_note_stands(build: BuildTown) -> None:
     town = build(SUMMING)
     issue = town.issue("docs")
@@ -131,6 +132,7 @@ def test_people_s_work_that_conflicts_is_theirs_to_merge(notes: Town) -> None:
     assert not notes.world.pulls(notes.repository.id)
 
 
+@pytest.mark.long
 def test_a_branch_that_people_deleted_is_work_they_did_not_want(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     notes.world.git.delete_branch(notes.repository.id, branch, by=notes.maintainer)
@@ -144,6 +146,7 @@ def test_a_branch_that_people_deleted_is_work_they_did_not_want(notes: Town) -> 
     assert "clean again" in notes.cast.briefs[0].hand_off
 
 
+@pytest.mark.long
 def test_a_branch_that_people_wrote_anew_is_gone_on_from_as_it_is(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     before = notes.branches[branch]
@@ -158,6 +161,7 @@ def test_a_branch_that_people_wrote_anew_is_gone_on_from_as_it_is(notes: Town) -
     assert theirs in history(notes, branch) and before not in history(notes, branch)
 
 
+@pytest.mark.long
 def test_a_base_branch_that_was_renamed_is_followed(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     push(notes, "trunk", "NEW.md", "upstream\n")
@@ -199,6 +203,7 @@ def test_an_attempt_that_goes_on_keeps_the_merge_it_began_with(notes: Town) -> N
     assert "LATER.md" not in notes.world.git.files(notes.repository.id, branch)
 
 
+@pytest.mark.long
 def test_who_pushes_meanwhile_to_a_branch_that_was_to_be_merged_is_not_overwritten(notes: Town) -> None:
     _, branch = interrupted_on_a_merge(notes)
     theirs = push(notes, branch, "by-hand.md", "1\n")
@@ -229,6 +234,7 @@ def test_a_commit_that_people_took_back_meanwhile_does_not_return(notes: Town) -
     assert notes.outcomes[-1] is Outcome.DECLINED
 
 
+@pytest.mark.long
 def test_a_commit_that_changes_nothing_does_not_stand_in_the_way_for_ever(notes: Town) -> None:
     """Its tree is the one that was to be published, so that the old intent answers for the new commit."""
     issue, branch = stopped_at_a_limit(notes)
