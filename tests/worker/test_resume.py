@@ -66,6 +66,7 @@ def test_the_model_sums_up_where_the_repository_wants_it_within_the_same_caps(bu
     assert "nobody checked this):\nThe rest is @mika's to do." in town.cast.briefs[0].hand_off
 
 
+@pytest.mark.long
 def test_without_room_for_a_summary_the_mechanical_note_stands(build: BuildTown) -> None:
     town = build(SUMMING)
     issue = town.issue("docs")
@@ -132,6 +133,7 @@ def test_people_s_work_that_conflicts_is_theirs_to_merge(notes: Town) -> None:
     assert not notes.world.pulls(notes.repository.id)
 
 
+@pytest.mark.long
 def test_a_branch_that_people_deleted_is_work_they_did_not_want(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     notes.world.git.delete_branch(notes.repository.id, branch, by=notes.maintainer)
@@ -145,6 +147,7 @@ def test_a_branch_that_people_deleted_is_work_they_did_not_want(notes: Town) -> 
     assert "clean again" in notes.cast.briefs[0].hand_off
 
 
+@pytest.mark.long
 def test_a_branch_that_people_wrote_anew_is_gone_on_from_as_it_is(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     before = notes.branches[branch]
