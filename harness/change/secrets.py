@@ -36,7 +36,7 @@ _PATTERNS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("SECRET-STRIPE", "Stripe key", re.compile(r"(?<!\w)[rs]k_live_[A-Za-z0-9]{20,}")),
 )
 _ASSIGNED = re.compile(
-    r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential)\w*[\"']?\s*(?::=|=>|[:=])\s*"
+    r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential)\w{0,60}[\"']?\s{0,20}(?::=|=>|[:=])\s{0,20}"
     r"[\"']?(?P<value>[A-Za-z0-9+/_\-]{24,200}={0,2})(?![\w(\[./+=-])",
     re.IGNORECASE,
 )

@@ -28,7 +28,9 @@ _BREAKS = frozenset(
     }
 )
 _TEXT_BREAKS = {
-    (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"): re.compile(r"^\s*debugger\s*;?\s*$", re.MULTILINE),
+    (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"): re.compile(
+        r"^[ \t]*debugger[ \t]*;?[ \t]*\r?$", re.MULTILINE
+    ),
     (".rb",): re.compile(r"\bbinding\.(?:pry|irb)\b|\bbyebug\b"),
     (".php",): re.compile(r"\b(?:var_dump|dd|xdebug_break)\s*\("),
     (".rs",): re.compile(r"\bdbg!\s*\("),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 _PYTHON = re.compile(r"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _BRACES = re.compile(
-    r"^([ \t]*)(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+"
-    r"|final\s+|abstract\s+|async\s+"
-    r"|pub(?:\([^)]*\))?\s+|unsafe\s+|const\s+|override\s+|internal\s+|sealed\s+)*"
+    r"^([ \t]*)(?:(?:export|default|public|private|protected|static|final|abstract|async"
+    r"|pub(?:\([^)]*\))?|unsafe|const|override|internal|sealed)[ \t]+)*"
     r"(?:(?:function\*?|class|interface|enum|struct|trait|impl(?:<[^>]*>)?|fn|module|namespace|object|record)"
     r"\s+(\w+)"
     r"|func\s+(?:\([^)]*\)\s*)?(\w+)"
@@ -24,6 +24,8 @@ _BRACES = re.compile(
 _RUBY = re.compile(r"^([ \t]*)(?:def\s+(?:self\.)?([\w?!]+)|(?:class|module)\s+(\w+))", re.MULTILINE)
 _BY_SUFFIX = {".py": _PYTHON, ".pyi": _PYTHON, ".rb": _RUBY, ".ex": _RUBY, ".exs": _RUBY}
 MAX_DEFINITIONS = 5000
+LONGEST_HEAD = 600
+"""Characters of a definition's head. No pattern looks further, so that no file can make it read on and on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def outline(path: str, text: str) -> list[Definition]:
     """Return a file's definitions in order; the part before the first is one too, with an empty name."""
     pattern = _BY_SUFFIX.get(PurePosixPath(path).suffix, _BRACES)
     found: list[tuple[int, int, str]] = []
-    for match in pattern.finditer(text):
+    for match in _heads(pattern, text):
         name = next((group for group in match.groups()[1:] if group), "")
         found.append((match.start(), len(match[1].expandtabs(4)), name))
         if len(found) >= MAX_DEFINITIONS:
@@ -64,6 +66,19 @@ def outline(path: str, text: str) -> list[Definition]:
         last = line + max(0, text.count("\n", start, end) - 1)
         definitions.append(Definition(name, qualified, line, last, start, end))
     return definitions
+
+
+def _heads(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the heads of definitions, each at the beginning of a line."""
+    start = 0
+    while start < len(text):
+        match = pattern.match(text, start, start + LONGEST_HEAD)
+        if match is not None:
+            yield match
+        line_end = text.find("\n", start if match is None else max(start, match.end() - 1))
+        if line_end < 0:
+            return
+        start = line_end + 1
 
 
 def _line(text: str, start: int, end: int) -> int:

@@ -33,7 +33,7 @@ class EnvironmentProblem:
     fix: str
 
 
-_TOOL = re.compile(r"^.*?(?:sh|bash)?:? ?(?:line )?\d*:? ?([\w./@+-]+): (?:command )?not found", re.MULTILINE)
+_TOOL = re.compile(r"(?<![\w./@+-])([\w./@+-]{1,200}): (?:command )?not found")
 _NO_RUNNER = re.compile(r"No module named '?(pytest|unittest2|nose|tox|nox)'?\b")
 _MODULE = re.compile(
     r"ModuleNotFoundError: No module named '([^']+)'|Cannot find (?:module|package) '([^']+)'"

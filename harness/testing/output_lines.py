@@ -18,11 +18,17 @@ _WORDS = {
 }
 
 _CARGO = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
-_GO = re.compile(r"^\s*--- (PASS|FAIL|SKIP): (\S+)", re.MULTILINE)
+_GO = re.compile(r"^[ \t]*--- (PASS|FAIL|SKIP): (\S+)", re.MULTILINE)
 _TAP = re.compile(
-    r"^(\s*)(not )?ok (\d+)(?: -?\s*([^#\n]*))?(#\s*(?:skip|todo)\b.*)?", re.MULTILINE | re.IGNORECASE
+    r"^([ \t]*)(not )?ok (\d+)(?: -?[ \t]*([^#\n]*))?(#[ \t]*(?:skip|todo)\b.*)?",
+    re.MULTILINE | re.IGNORECASE,
 )
-_TICK = re.compile(r"^(\s*)([✓✔√✖✕✗×]|\d+\)) (.*?)(?:\s*\(?\d+(?:\.\d+)?\s?m?s\)?)?\s*$", re.MULTILINE)
+_TICK = re.compile(
+    r"^([ \t]*)([✓✔√✖✕✗×]|\d{1,9}\)) (.{0,1000}?)"
+    r"(?:[ \t]{0,8}\(?\d{1,9}(?:\.\d{1,9})?[ \t]?m?s\)?)?[ \t]{0,8}\r?$",
+    re.MULTILINE,
+)
+"""Bounded, like all patterns here: what a test prints must not be able to make them read on and on."""
 
 
 def read_output(text: str) -> Reading | None:

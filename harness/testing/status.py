@@ -13,7 +13,7 @@ _NOT_FOUND = re.compile(
     r"^.*(?:: (?:command )?not found|: No such file or directory|No module named (?:pytest|unittest)\b).*$",
     re.MULTILINE,
 )
-_SUMMARY = re.compile(r"^[=\s]*(?:\d+ \w+(?:, )?)+ in [\d.]+s\b", re.MULTILINE)
+_SUMMARY = re.compile(r"^[= \t]*(?:\d+ \w+(?:, )?)+ in [\d.]+s\b", re.MULTILINE)
 _PYTEST_BROKE = 3
 """An exception in pytest, a plugin or a conftest.py: whatever was reported, the run was cut short."""
 _PYTEST_ENDS = {

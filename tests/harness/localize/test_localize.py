@@ -10,6 +10,8 @@ import pytest
 from domain.model import Localization
 from domain.ports import Localizer
 from harness.localize import BaselineLocalizer, NullLocalizer
+from harness.localize.definitions import outline
+from harness.localize.query import read_query
 
 PARSER = (
     "import re\n\n\nclass Parser:\n    def __init__(self):\n        self.state = 0\n\n"
@@ -154,6 +156,19 @@ def test_other_languages_by_their_patterns(tmp_path: Path, issue: str, path: str
     assert found.suspects[0].path == path
     assert symbol in found.suspects[0].symbol
     assert symbol in found.slices
+
+
+@pytest.mark.parametrize("piece", ["a.b", "a_", "a/", "a.", "<!--", " \n", 'File "', "at ("])
+def test_a_long_issue_is_read_in_linear_time(piece: str) -> None:
+    """A pattern that is not linear makes this suite hang; one that is takes some hundredths of a second."""
+    text = piece * (150_000 // len(piece))
+    read_query(text, text)
+
+
+@pytest.mark.parametrize("name", ["a.js", "a.go", "a.py", "a.rb"])
+@pytest.mark.parametrize("piece", ["static\n", "static ", "pub(", "func (", "class ", " \n", "a b ", "impl<"])
+def test_a_file_is_outlined_in_linear_time(name: str, piece: str) -> None:
+    outline(name, piece * (60_000 // len(piece)))
 
 
 @pytest.mark.parametrize("issue", ["", "\n\n", "the of and", "🎉🎉", "(" * 5000, "a.b" * 3000, "\0\x1b[31m"])

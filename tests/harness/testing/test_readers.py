@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from domain.model import RunStatus, TestRun
+from harness.testing.cases import Observed
+from harness.testing.diagnosis import diagnose
 from harness.testing.go_json import go_output, read_go_events
 from harness.testing.junit import read_junit
 from harness.testing.output_lines import read_output, says_no_tests
@@ -123,3 +126,20 @@ def test_an_entity_bomb_costs_nothing() -> None:
     bomb = f'<!DOCTYPE x [<!ENTITY a0 "ha">{entities}]><testsuite>&a9;</testsuite>'
 
     assert read_junit(bomb.encode()) is None
+
+
+@pytest.mark.parametrize("piece", ["\n", " \n", "\t", "✓ ", "ok 1 ", "a", "1 passed, ", "--- ", "a: "])
+def test_what_a_test_prints_is_read_in_linear_time(piece: str) -> None:
+    """A pattern that is not linear makes this suite hang; one that is takes some hundredths of a second."""
+    text = piece * (100_000 // len(piece))
+    read_output(text)
+    says_no_tests(text)
+    run = TestRun(
+        name="base",
+        command="make test",
+        tree="0" * 40,
+        status=RunStatus.COULD_NOT_RUN,
+        exit_code=1,
+        seconds=1.0,
+    )
+    diagnose(Observed(run=run, cases={}, output=text))
