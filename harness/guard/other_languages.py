@@ -69,9 +69,9 @@ _LANGUAGES: dict[tuple[str, ...], _Language] = {
     ),
     (".rb",): _Language(
         "Ruby",
-        re.compile(rf"(?:^\s*def (test_\w+)|^\s*(?:it|specify|test)\s+({_STRING}))", re.MULTILINE),
-        re.compile(r"^\s*(?:x(?:it|describe|context|specify)|skip|pending)\b|,\s*:?skip\b", re.MULTILINE),
-        re.compile(r"^\s*f(?:it|describe|context)\b|,\s*:?focus\b", re.MULTILINE),
+        re.compile(rf"(?:^[ \t]*def (test_\w+)|^[ \t]*(?:it|specify|test)\s+({_STRING}))", re.MULTILINE),
+        re.compile(r"^[ \t]*(?:x(?:it|describe|context|specify)|skip|pending)\b|,\s*:?skip\b", re.MULTILINE),
+        re.compile(r"^[ \t]*f(?:it|describe|context)\b|,\s*:?focus\b", re.MULTILINE),
         re.compile(r"\bassert\w*\b|\brefute\w*\b|\bexpect\s*[({]|\.must_|\.should\b"),
         re.compile(r"assert\s+true\b|expect\(true\)\.to"),
     ),
@@ -132,7 +132,7 @@ def _names(language: _Language, text: str) -> Counter[str]:
 def _bare(text: str) -> str:
     """Take comments away, so that a test that is commented out counts as gone."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(r"^\s*(?://(?!go:build)|#(?!\[)).*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"^[ \t]*(?://(?!go:build)|#(?!\[)).*$", "", text, flags=re.MULTILINE)
 
 
 def _arrived(context: Context) -> Counter[str]:

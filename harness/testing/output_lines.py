@@ -50,7 +50,7 @@ def says_no_tests(text: str) -> bool:
     return bool(
         re.search(
             r"no test specified|no tests? (?:found|ran|were found|to run|collected)|no test files found"
-            r"|^Ran 0 tests|^\s*0 passing\b|testing: warning: no tests to run",
+            r"|^Ran 0 tests|^[ \t]*0 passing\b|testing: warning: no tests to run",
             text,
             re.MULTILINE | re.IGNORECASE,
         )
@@ -106,14 +106,14 @@ def _node_summary(text: str) -> Counts:
 
 def _jest_summary(text: str) -> Counts:
     """Jest and vitest print one line of comma- or bar-separated counts after `Tests`."""
-    rows = re.findall(r"^\s*Tests:?\s+(.*\d+ (?:passed|failed|skipped|total|todo).*)$", text, re.MULTILINE)
+    rows = re.findall(r"^[ \t]*Tests:?\s+(.*\d+ (?:passed|failed|skipped|total|todo).*)$", text, re.MULTILINE)
     return _sum([_parts(row) for row in rows])
 
 
 def _mocha_summary(text: str) -> Counts:
-    passing = re.findall(r"^\s*(\d+) passing\b", text, re.MULTILINE)
-    failing = re.findall(r"^\s*(\d+) failing\b", text, re.MULTILINE)
-    pending = re.findall(r"^\s*(\d+) pending\b", text, re.MULTILINE)
+    passing = re.findall(r"^[ \t]*(\d+) passing\b", text, re.MULTILINE)
+    failing = re.findall(r"^[ \t]*(\d+) failing\b", text, re.MULTILINE)
+    pending = re.findall(r"^[ \t]*(\d+) pending\b", text, re.MULTILINE)
     if not passing:
         return None
     return sum(map(int, passing)), sum(map(int, failing)), sum(map(int, pending))
@@ -121,7 +121,7 @@ def _mocha_summary(text: str) -> Counts:
 
 def _pytest_summary(text: str) -> Counts:
     rows = re.findall(
-        r"^=*\s*((?:\d+ (?:passed|failed|skipped|errors?|deselected|xfailed|xpassed|warnings?)(?:, )?)+)"
+        r"^=*[ \t]*((?:\d+ (?:passed|failed|skipped|errors?|deselected|xfailed|xpassed|warnings?)(?:, )?)+)"
         r" in [\d.:]+",
         text,
         re.MULTILINE,

@@ -100,7 +100,7 @@ def _survey(tree: Path) -> _Survey:
 
 
 def _holds_tests(source: bytes) -> bool:
-    return bool(re.search(rb"^\s*(?:async\s+)?def\s+test|^class\s+\w*Test|TestCase", source, re.MULTILINE))
+    return bool(re.search(rb"^[ \t]*(?:async\s+)?def\s+test|^class\s+\w*Test|TestCase", source, re.MULTILINE))
 
 
 def _pytest_style(source: bytes) -> str:
