@@ -15,7 +15,7 @@ demo: setup
 
 # The journeys run by themselves: what the service does in the sandbox yields to everything else.
 test: setup
-	@$(BIN)/python -m pytest -n 3 $(or $(TESTS),-m "not journey and not long")
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup $(or $(TESTS),-m "not journey and not long")
 	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 -m "journey and not long" tests/journeys)
 
 test-long: setup

@@ -158,6 +158,7 @@ def earlier(workshop: Workshop, outcome: Outcome, *commands: str) -> PastAttempt
     return past
 
 
+@pytest.mark.long
 def test_unverified_work_is_gone_on_with_and_merged_onto_what_others_pushed(calc: Workshop) -> None:
     past = earlier(calc, Outcome.UNVERIFIED, WRONG_FIX)
     agent = Watched("true")

@@ -34,7 +34,7 @@ class Journey:
     dies_from: str
 
 
-SHARES = 3
+SHARES = 6
 """Into how many tests a journey's points of death are dealt out."""
 
 QUICK = {("verified", 0), ("unclear", 1)}

@@ -120,6 +120,7 @@ def test_unfinished_work_waits_on_its_branch_and_is_continued_with_what_people_a
     assert len(calc.world.pulls(calc.repository.id)) == 1
 
 
+@pytest.mark.long
 def test_work_that_cannot_be_verified_is_tried_once_more_with_the_failing_output(calc: Town) -> None:
     issue = calc.issue()
     loop = calc.loop(plays(WRONG_FIX, SHOW), plays("echo '# more' >> calc.py"))

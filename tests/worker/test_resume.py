@@ -102,6 +102,7 @@ def test_a_moved_base_is_merged_into_the_branch_and_the_whole_is_verified(notes:
     assert notes.world.git.tree(notes.repository.id, branch) == verdict.tree
 
 
+@pytest.mark.long
 def test_our_own_work_that_conflicts_is_begun_anew_with_its_difference_at_hand(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     before = notes.branches[branch]

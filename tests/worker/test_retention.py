@@ -126,6 +126,7 @@ def test_a_disk_without_room_for_packing_keeps_them_plain_and_still_removes_the_
 # -- mirrors ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_mirror_is_evicted_once_its_work_is_on_the_forge_and_made_anew_when_needed(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE)).turn()

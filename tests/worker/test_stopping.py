@@ -62,6 +62,7 @@ def test_the_time_of_the_agent_is_counted_over_all_lives(notes: Town) -> None:
     assert notes.cast.briefs[0].seconds_used == 60.0
 
 
+@pytest.mark.long
 def test_during_the_baseline(calc: Town) -> None:
     calc.issue()
 

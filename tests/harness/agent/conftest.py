@@ -56,3 +56,10 @@ def play(endpoint: ScriptedModel) -> Callable[..., InlineAgent]:
         return InlineAgent(model_settings(endpoint, **(model or {})), **settings)
 
     return make
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of this directory in one process: the model stack takes seconds to import."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("model stack"))
