@@ -46,7 +46,12 @@ def test_version_and_help(tmp_path: Path) -> None:
     ("command", "changes", "words"),
     [
         ("work", {"FIXWRIGHT_MODEL": "(unset)"}, "FIXWRIGHT_MODEL: is not set; for example"),
-        ("work", {"FIXWRIGHT_MAX_ITERATIONS": "many"}, "FIXWRIGHT_MAX_ITERATIONS: "),
+        pytest.param(
+            "work",
+            {"FIXWRIGHT_MAX_ITERATIONS": "many"},
+            "FIXWRIGHT_MAX_ITERATIONS: ",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "work",
             {"FIXWRIGHT_MAX_COST_PER_TASK_USD": "nan"},
@@ -60,9 +65,16 @@ def test_version_and_help(tmp_path: Path) -> None:
             marks=pytest.mark.long,
         ),
         pytest.param("work", {"FIXWRIGHT_REPOSITORIES": "github:acme/web"}, "github", marks=pytest.mark.long),
-        ("work", {"FIXWRIGHT_LOCAL_FORGE": "(unset)"}, "FIXWRIGHT_LOCAL_FORGE: "),
+        pytest.param(
+            "work", {"FIXWRIGHT_LOCAL_FORGE": "(unset)"}, "FIXWRIGHT_LOCAL_FORGE: ", marks=pytest.mark.long
+        ),
         ("serve", {"FIXWRIGHT_WEBHOOK_SECRET": "(unset)"}, "FIXWRIGHT_WEBHOOK_SECRET: is not set"),
-        ("serve", {"FIXWRIGHT_WEBHOOK_SECRET": "   "}, "FIXWRIGHT_WEBHOOK_SECRET: "),
+        pytest.param(
+            "serve",
+            {"FIXWRIGHT_WEBHOOK_SECRET": "   "},
+            "FIXWRIGHT_WEBHOOK_SECRET: ",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "serve",
             {"FIXWRIGHT_WEBHOOK_SECRET": "short"},

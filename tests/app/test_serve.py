@@ -27,6 +27,7 @@ def test_it_ends_with_0_when_asked_and_never_loaded_the_model_stack(tmp_path: Pa
         assert "Traceback" not in web.log_text()
 
 
+@pytest.mark.long
 def test_it_ends_while_senders_hold_connections_open(tmp_path: Path) -> None:
     with running_web_process(tmp_path) as web:
         idle = socket.create_connection(("127.0.0.1", web.port))

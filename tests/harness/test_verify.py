@@ -103,6 +103,7 @@ def test_a_new_test_that_passes_on_the_base_proves_nothing(bench: Bench) -> None
     assert "do not fail without the fix" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_new_test_that_still_fails_is_not_verified(bench: Bench) -> None:
     verdict = bench.refused({"calc.py": BUGGY + "\n", "tests/test_more.py": NEW_TEST})
 
@@ -198,6 +199,7 @@ def test_an_expectation_may_change_when_the_issue_names_both_values(tmp_path: Pa
     bench.refused(fix)
 
 
+@pytest.mark.long
 def test_tests_in_an_ignored_directory_cannot_hide(bench: Bench) -> None:
     """A fix that needs a file which is not part of the tree fails on the tree that would be published."""
     verdict = bench.refused(

@@ -132,6 +132,7 @@ def _made(directory: Path) -> Path:
     return directory
 
 
+@pytest.mark.long
 def test_a_new_test_that_passes_by_chance_is_no_proof(tmp_path: Path) -> None:
     """It fails the first time that it is run and passes ever after, whatever the code does."""
     mark = tmp_path / "mark"

@@ -9,6 +9,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from domain.model import Money
 from domain.ports import Admission, Admitted
 from domain.states import State
@@ -69,6 +71,7 @@ def test_duplicate_does_not_stand_in_the_way_of_the_next(file_database: Database
         assert SqliteTaskQueue(other, SetClock()).claim("worker-2/a", LEASE) is not None
 
 
+@pytest.mark.long
 def test_worker_process_beside_a_busy_door(file_database: Database) -> None:
     tasks, threads = 40, 4
     inbox = SqliteInbox(file_database, CATEGORIES)

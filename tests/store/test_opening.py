@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from store.database import Database
 from store.migrate import apply, known_migrations
 
@@ -18,6 +20,7 @@ Database(pathlib.Path(sys.argv[1])).migrate()
 """
 
 
+@pytest.mark.long
 def test_four_processes_open_a_new_file_at_once(tmp_path: Path) -> None:
     for attempt in range(3):
         path = tmp_path / f"{attempt}.sqlite3"

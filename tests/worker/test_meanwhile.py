@@ -120,6 +120,7 @@ def test_a_cancel_during_the_push_opens_no_pull_request(notes: Town) -> None:
     assert list(notes.branches) == [pull.head_branch] == ["fixwright/issue-1"]
 
 
+@pytest.mark.long
 def test_a_person_who_pushes_while_the_agent_works_is_not_overwritten(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE, "true"), caps=caps(max_iterations=1)).turn()

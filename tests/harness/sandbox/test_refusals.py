@@ -74,6 +74,7 @@ def test_bubblewrap_on_the_path_is_not_looked_at(
     BubblewrapSandbox(uid=uid, nice=False).self_test()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("program", "complaint"),
     [

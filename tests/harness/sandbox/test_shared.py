@@ -169,7 +169,10 @@ def test_the_disk_limit_ends_a_command(open_session: Opener, filler: str) -> Non
 
 def test_after_the_disk_limit_the_agent_can_make_room(open_session: Opener) -> None:
     session = open_session(disk_bytes=12 * MIB)
-    assert session.run("for n in {1..20}; do head -c 1000000 /dev/zero > big-$n; done; sleep 30", 60).killed == "disk"
+    assert (
+        session.run("for n in {1..20}; do head -c 1000000 /dev/zero > big-$n; done; sleep 30", 60).killed
+        == "disk"
+    )
     assert session.run("rm -f big-*; echo room", 60).output == "room\n"
     assert session.run("true", 60).killed == ""
 

@@ -74,6 +74,7 @@ def test_single_files_keep_their_names(tmp_path: Path) -> None:
     assert observed.run.passed == 3
 
 
+@pytest.mark.long
 def test_pytest_behind_another_command_gives_single_results_too(tmp_path: Path) -> None:
     observed = run(
         tmp_path, {"tests/test_a.py": MIXED, "Makefile": "test:\n\t@python3 -m pytest\n"}, command="make test"
