@@ -43,9 +43,14 @@ class PastAttempt:
 
 
 def actions_in(steps: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the last commands in the records of an attempt's steps, oldest first, each on one line."""
+    """Return the first lines of the last commands in the records of an attempt's steps, oldest first."""
     commands = [command for record in steps[-LAST_ACTIONS * 2 :] for command in _commands(record)]
-    return tuple(one_line(plain(command), 160) for command in commands[-LAST_ACTIONS:])
+    return tuple(map(_first_line, commands[-LAST_ACTIONS:]))
+
+
+def _first_line(command: str) -> str:
+    first, _, rest = plain(command).strip().partition("\n")
+    return one_line(first, 160) + (" …" if rest.strip() else "")
 
 
 def diffstat(changes: Sequence[FileChange]) -> str:
@@ -126,14 +131,18 @@ def _messages(steps: Sequence[Mapping[str, object]]) -> Iterator[Mapping[str, ob
 
 
 def _commands(record: Mapping[str, object]) -> Iterator[str]:
-    """Yield the commands that a step's record tells of, in order."""
-    for message in _messages([record]):
-        extra = message.get("extra")
-        if not isinstance(extra, Mapping):
-            continue
-        listed = extra.get("actions")
-        found = [extra, *(listed if isinstance(listed, list) else [])]
-        for action in found:
-            command = action.get("command") if isinstance(action, Mapping) else None
-            if isinstance(command, str) and command.strip():
-                yield command
+    """Yield the commands that a step's record tells of, in order.
+
+    The model's message names them, and each result names its own again: the results count only alone.
+    """
+    extras = [extra for each in _messages([record]) if isinstance(extra := each.get("extra"), Mapping)]
+    listed = [action for extra in extras for action in _listed(extra)]
+    for action in listed or extras:
+        command = action.get("command") if isinstance(action, Mapping) else None
+        if isinstance(command, str) and command.strip():
+            yield command
+
+
+def _listed(extra: Mapping[str, object]) -> list[object]:
+    actions = extra.get("actions")
+    return actions if isinstance(actions, list) else []

@@ -126,7 +126,9 @@ def test_actions_are_read_from_either_kind_of_record_and_kept_to_a_line() -> Non
         "messages": [{"role": "assistant", "extra": {"actions": [{"command": "ls"}, {"command": " "}, 7]}}]
     }
     odd = [{"messages": "none"}, {"messages": [{"extra": None}, 3]}, {}]
-    assert actions_in([scripted, real, *odd]) == ("cat >a <<'END' red END", "ls")
+    assert actions_in([scripted, real, *odd]) == ("cat >a <<'END' …", "ls")
+    both = {"messages": [*real["messages"], {"role": "tool", "extra": {"command": "ls"}}]}
+    assert actions_in([both]) == ("ls",)
     assert actions_in([real] * 20) == ("ls",) * LAST_ACTIONS
 
 
