@@ -48,6 +48,7 @@ def patient() -> Iterator[Sender]:
         yield Sender(port, b"")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sent",
     [
@@ -65,6 +66,7 @@ def test_a_body_that_does_not_come_ends_the_connection(impatient: Sender) -> Non
     assert received.startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.long
 def test_a_second_slow_request_on_a_good_connection_is_cut_off(impatient: Sender) -> None:
     received = impatient.raw(HEAD + b"\r\n" + b"GET /", timeout=10)
     assert received.count(b"HTTP/1.1 200") == 1

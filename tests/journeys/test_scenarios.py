@@ -69,6 +69,7 @@ def test_cheat_is_refused_and_said_so_on_the_issue() -> None:
     assert "Draft pull request" not in text
 
 
+@pytest.mark.long
 def test_unclear_asks_one_question_and_does_nothing_else() -> None:
     status, text = played("unclear")
     assert status == 0, text
@@ -77,6 +78,7 @@ def test_unclear_asks_one_question_and_does_nothing_else() -> None:
     assert "agent$" not in text
 
 
+@pytest.mark.long
 def test_docs_needs_no_new_test() -> None:
     status, text = played("docs")
     assert status == 0, text

@@ -105,6 +105,7 @@ def _run(path: Path | Literal[":memory:"], lanes: tuple[list[Call], list[Call]])
         account.totals_agree()
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(LANES, LANES)
 def test_no_cap_is_ever_passed_in_memory(first: list[Call], second: list[Call]) -> None:

@@ -57,6 +57,7 @@ def test_a_raise_is_in_force_logged_and_said(notes: Town) -> None:
     assert "raised the cap" in notes.world.pulls(notes.repository.id)[0].body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("word", "by", "answer"),
     [

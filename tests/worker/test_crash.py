@@ -218,6 +218,7 @@ def _die(town: Town, journey: Journey, at: int) -> None:
     os._exit(0)
 
 
+@pytest.mark.long
 def test_a_task_that_always_kills_the_worker_is_set_aside(notes: Town) -> None:
     issue = notes.issue("docs")
     other = notes.world.open_issue(notes.repository.id, notes.stranger, title="Healthy")

@@ -45,6 +45,7 @@ def test_an_empty_repository(build: BuildTown) -> None:
     assert_refused(town, Reason.ENVIRONMENT, "no commit on its default branch `main`")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("branch", ["trunk", "release/2.x", "release/#12", "feat(core)-x", "a+b", "ünï"])
 def test_a_default_branch_of_any_name(build: BuildTown, branch: str) -> None:
     town = build(NOTES, default_branch=branch)
@@ -297,6 +298,7 @@ def test_a_forge_that_stays_away_is_not_asked_for_ever(notes: Town) -> None:
 # -- publishing refused -----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_forge_that_refuses_the_pull_request_for_good(notes: Town) -> None:
     issue = notes.issue("docs")
     refusal = PermissionRefused("the app lacks the permission `pull_requests: write`")
@@ -318,6 +320,7 @@ def test_a_forge_that_refuses_the_pull_request_for_good(notes: Town) -> None:
     assert len(notes.world.pulls(notes.repository.id)) == len(notes.branches) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("acted", [False, True])
 @pytest.mark.parametrize("method", ["ensure_pull", "repository"])
 def test_a_forge_that_fails_while_publishing_costs_no_second_attempt(

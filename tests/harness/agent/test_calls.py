@@ -134,6 +134,7 @@ def test_a_refused_connection_costs_nothing(play: Make, session: ShellSession) -
     assert (ledger.spent_on_attempt(5), ledger.open) == (0, {})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["stall", "headers", "trickle"])
 def test_a_connection_that_never_answers_is_given_up_and_booked_in_full(
     play: Make, endpoint: ScriptedModel, session: ShellSession, kind: str

@@ -158,6 +158,7 @@ def test_a_stop_ends_a_child_that_waits_for_its_model(
     assert ledger.booked[0][2] == ledger.booked[0][0].amount
 
 
+@pytest.mark.long
 def test_a_long_wait_for_the_model_is_logged(
     endpoint: ScriptedModel, session: ShellSession, tmp_path: Path
 ) -> None:
