@@ -6,7 +6,7 @@ A method's comment names the errors it may raise; any other error is a fault of 
 from domain.ports.agent import Agent, AgentReport, Brief, Localizer, Meter, Observer, PriceList
 from domain.ports.clock import Clock
 from domain.ports.forge import Capability, Forge, LabelChange, Provider, WebhookDialect
-from domain.ports.sandbox import Sandbox, SandboxPolicy, SandboxSession
+from domain.ports.sandbox import Sandbox, SandboxPolicy, SandboxSession, Shown
 from domain.ports.store import (
     Admission,
     Admitted,
@@ -44,6 +44,7 @@ __all__ = [
     "Sandbox",
     "SandboxPolicy",
     "SandboxSession",
+    "Shown",
     "Signal",
     "TaskQueue",
     "WebhookDialect",

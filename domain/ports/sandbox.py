@@ -13,8 +13,21 @@ from domain.model import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A host directory or file that a session sees at a guest path, read-only unless `writable`."""
+
+    source: Path
+    target: str
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxPolicy:
-    """Limits of one session. Bytes and seconds; `writable` is mounted at /work, nothing else of the host."""
+    """Limits of one session. Bytes and seconds; `writable` is mounted at /work.
+
+    Of the host, nothing else is seen but `shown`. `path` goes before the system's directories on PATH.
+    `egress` is the Unix socket of a proxy that the harness runs; without one, nothing leaves the sandbox.
+    """
 
     writable: Path
     scratch: Path
@@ -26,6 +39,9 @@ class SandboxPolicy:
     output_tail: int = 24 * 2**10
     output_kill: int = 64 * 2**20
     env: Mapping[str, str] = field(default_factory=dict)
+    shown: tuple[Shown, ...] = ()
+    path: tuple[str, ...] = ()
+    egress: Path | None = None
 
 
 class SandboxSession(Protocol):
