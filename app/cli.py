@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, demo."""
+"""The command line: serve, work, backup, restore, spend, receipt, demo."""
 
 from __future__ import annotations
 
@@ -82,6 +82,63 @@ def spend(
     from app.spend import spend as show
 
     show(repository=repo, day=day, as_json=as_json, clock=SystemClock())
+
+
+receipt = typer.Typer(
+    help="Read and check the signed receipts of attempts.", no_args_is_help=True, add_completion=False
+)
+cli.add_typer(receipt, name="receipt")
+
+
+@receipt.command("list")
+def receipt_list(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """List the receipts of this service, the newest first."""
+    from app.receipts import list_receipts
+
+    typer.echo(list_receipts(as_json=as_json), nl=False)
+
+
+@receipt.command("show")
+def receipt_show(
+    name: Annotated[str, typer.Argument(help="A receipt's file, or its hash (8 digits or more).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the signed statement as JSON.")] = False,
+    envelope: Annotated[bool, typer.Option("--envelope", help="Print the signed file itself.")] = False,
+) -> None:
+    """Show a receipt in words; its signature is not checked here."""
+    from app.receipts import show_receipt
+
+    typer.echo(show_receipt(name, as_json=as_json, envelope=envelope), nl=False)
+
+
+@receipt.command("verify")
+def receipt_verify(
+    name: Annotated[
+        str, typer.Argument(help="A receipt's file or hash; without one, the whole chain of this service.")
+    ] = "",
+    key: Annotated[
+        Path | None, typer.Option("--key", help="The public key; else the one in the data directory.")
+    ] = None,
+    tree: Annotated[
+        str,
+        typer.Option(
+            "--tree", help="A tree's hash (git rev-parse BRANCH^{tree}) that must be the verified one."
+        ),
+    ] = "",
+) -> None:
+    """Check signature and form of a receipt, or of all and their order; exit status 1 if any fails."""
+    from app.receipts import verify_receipts
+
+    typer.echo(verify_receipts(name, key=key, tree=tree), nl=False)
+
+
+@receipt.command("key")
+def receipt_key() -> None:
+    """Print the public key of this service, for those who check receipts elsewhere."""
+    from app.receipts import public_key
+
+    typer.echo(public_key(), nl=False)
 
 
 @cli.command()

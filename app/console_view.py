@@ -11,7 +11,8 @@ from app.console_words import next_step
 from domain.budget import utc_day
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, Phase, Publication, Task, Verdict
-from domain.ports import Clock, Ledger, TaskQueue
+from domain.ports import Clock, Ledger, ReceiptLog, TaskQueue
+from domain.receipt import Receipt
 from domain.states import State
 from store.history import DeliveryRecord, History, TaskEvent
 
@@ -31,6 +32,7 @@ class Reading:
     ledger: Ledger
     history: History
     clock: Clock
+    receipts: ReceiptLog
     daily_cap: Decimal
     service_cap: Decimal
 
@@ -92,6 +94,7 @@ class AttemptView:
     verdict: Verdict | None
     restatement: Restatement | None
     claim: Claim | None
+    receipts: tuple[Receipt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +191,7 @@ def _attempt_view(reading: Reading, attempt: Attempt, phases: Iterable[Phase]) -
         verdict=reading.queue.verdict(attempt),
         restatement=restatement,
         claim=claim,
+        receipts=tuple(reading.receipts.of_attempt(attempt.id)),
     )
 
 

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from app.console_view import Reading, read_overview, read_task, web_link
 from app.console_words import STATE_NAMES, reason_name
+from app.receipt_view import read_receipt
 from domain.budget import show_money
 from domain.errors import FixwrightError
 from domain.text import clip, one_line, visible
@@ -27,12 +28,15 @@ from domain.text import clip, one_line, visible
 OPERATOR = "operator"
 
 _HERE = Path(__file__).parent
+_RECEIPT = re.compile(r"[0-9a-f]{64}")
 _TASK_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 _LOCKED = {
     "title": "A password is needed",
     "words": "Log in as `operator` with the password in FIXWRIGHT_CONSOLE_TOKEN.",
 }
+
+_UNREADABLE = {"title": "Not readable now", "words": "The database cannot be read. Reload in a moment."}
 
 _SAFETY = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -71,6 +75,21 @@ def console_router(reading: Reading, token: str) -> APIRouter:
             return _page(environment, "task.html", lambda: {"view": read_task(reading, int(number))})
         except KeyError:
             return _missing(environment)
+
+    @router.get("/console/receipts/{name}")
+    def receipt(name: str) -> Response:
+        sha256 = name.removesuffix(".json")
+        if not _RECEIPT.fullmatch(sha256):
+            return _missing(environment, "receipt")
+        try:
+            found = reading.receipts.named(sha256)
+        except FixwrightError:
+            return _page(environment, "notice.html", lambda: dict(_UNREADABLE), 503)
+        if found is None:
+            return _missing(environment, "receipt")
+        if name != sha256:
+            return Response(found.envelope, media_type="application/json", headers=_SAFETY)
+        return _page(environment, "receipt.html", lambda: {"view": read_receipt(found)})
 
     @router.get("/console/console.css")
     def stylesheet() -> Response:
@@ -131,8 +150,11 @@ def _page(
     return HTMLResponse(environment.get_template(template).render(values), status, headers=_SAFETY)
 
 
-def _missing(environment: jinja2.Environment) -> Response:
-    words = {"title": "No such task", "words": "There is no task of this number. The overview has them all."}
+def _missing(environment: jinja2.Environment, what: str = "task") -> Response:
+    words = {
+        "title": f"No such {what}",
+        "words": f"There is no {what} of this number. The overview leads to all of them.",
+    }
     return _page(environment, "notice.html", lambda: dict(words), 404)
 
 

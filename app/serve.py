@@ -32,6 +32,7 @@ from store.database import Database
 from store.history import History
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
+from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
 
 log = structlog.get_logger(__name__)
@@ -94,6 +95,7 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
         ledger=SqliteLedger(database, clock),
         history=History(database),
         clock=clock,
+        receipts=SqliteReceipts(database, clock),
         daily_cap=settings.max_daily_cost_usd,
         service_cap=settings.max_daily_cost_total_usd,
     )

@@ -19,6 +19,7 @@ from app.setting_types import (
     Labels,
     ModelPrices,
     OptionalDirectory,
+    PublicUrl,
     Repositories,
     Secrets,
     Token,
@@ -79,6 +80,12 @@ class CommonSettings(BaseSettings):
         description="Who moves the database's write-ahead log into it: the service, or another program "
         "(external) such as Litestream, which must see the log first.",
         examples=["external"],
+    )
+    public_url: PublicUrl = Field(
+        default="",
+        description="Address under which people reach the console, for links in pull requests and comments; "
+        "empty: no links.",
+        examples=["https://fixwright.example.org"],
     )
     log_format: Literal["auto", "console", "json"] = Field(
         default="auto",

@@ -25,6 +25,7 @@ SHORTEST_TOKEN = 16
 _BOUNDLESS = frozenset({"unlimited", "none", "no", "off", "inf", "infinity", "infinite", "null", "max", "∞"})
 
 _REPOSITORY = re.compile(r"[a-z][a-z0-9-]*:[\w.-]+(?:/[\w.-]+)+")
+_PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[A-Za-z0-9._~/-]*)?")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 
 Parsed = TypeVar("Parsed")
@@ -47,6 +48,13 @@ def _not_blank(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[,\s]+", text) if word]
+
+
+def _parse_public_url(text: str) -> str:
+    address = text.strip().rstrip("/")
+    if address and not _PUBLIC_URL.fullmatch(address):
+        raise ValueError("is no address such as https://fixwright.example.org")
+    return address
 
 
 def _parse_secrets(text: str) -> tuple[SecretStr, ...]:
@@ -126,6 +134,8 @@ Directory = Annotated[Path, _from_text(_parse_directory)]
 OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)]
 Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
 Word = Annotated[str, _from_text(str.strip)]
+
+PublicUrl = Annotated[str, _from_text(_parse_public_url)]
 Count = Annotated[int, _from_text(_not_blank)]
 ModelPrices = Annotated[Mapping[str, Price], NoDecode, _from_text(read_prices)]
 UpperPrice = Annotated[Price | None, NoDecode, _from_text(read_price)]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from functools import partial
+from importlib.metadata import version as installed_version
+from pathlib import Path
 
 import structlog
 
@@ -18,7 +21,7 @@ from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
 from domain.ports import PriceList as PriceLookup
-from domain.ports import SandboxPolicy
+from domain.ports import SandboxPolicy, Signer
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
 from harness.agent.process import ChildAgent
@@ -32,11 +35,13 @@ from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
 from store.ledger import SqliteLedger
+from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
 from worker.raising import BudgetDesk
+from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
-from worker.task_work import Shop
+from worker.task_work import Shop, transcript_path
 
 log = structlog.get_logger(__name__)
 
@@ -59,11 +64,24 @@ def build_loop(settings: WorkerSettings) -> Loop:
     serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
+    bench = _bench(settings, redact)
+    receipts = ReceiptClerk(
+        receipts=SqliteReceipts(database, clock),
+        signer=partial(_receipt_key, settings.data_dir),
+        ledger=ledger,
+        clock=clock,
+        redact=redact,
+        model=settings.model,
+        version=installed_version("fixwright"),
+        isolation=lambda: bench.sandbox.isolation,
+        transcript=partial(transcript_path, settings.data_dir / "transcripts"),
+        pages=settings.public_url,
+    )
     shop = Shop(
         queue=queue,
         ledger=ledger,
         forges=forges,
-        bench=_bench(settings, redact),
+        bench=bench,
         clock=clock,
         desk=SignalDesk(queue, forges, serving, budget),
         caps=settings.caps,
@@ -71,6 +89,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
         price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),
         transcripts=settings.data_dir / "transcripts",
         redact=redact,
+        receipts=receipts,
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
@@ -129,6 +148,13 @@ def tell_price(price_of: PriceLookup, model: str) -> None:
         input_per_million=f"{price.input * PER_MILLION:f}",
         output_per_million=f"{price.output * PER_MILLION:f}",
     )
+
+
+def _receipt_key(directory: Path) -> Signer:
+    """Return the key for receipts; its library costs memory that an idle worker does without."""
+    from harness.receipt_key import ReceiptKey
+
+    return ReceiptKey(directory)
 
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:

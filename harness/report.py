@@ -35,6 +35,8 @@ class PullFacts:
     attempt_number: int
     standing: Standing | None = None
     left_out: tuple[str, ...] = ()
+    receipt: str = ""
+    receipt_url: str = ""
 
 
 def pull_title(task: Task) -> str:
@@ -67,6 +69,7 @@ def pull_body(facts: PullFacts) -> str:
         _section("Where it looked", _suspects(facts.suspects)) if facts.suspects else "",
         _left_out(facts.left_out),
         _section("Cost", _cost(facts)),
+        _receipt(facts),
         f"---\n{_NOTICE}",
     ]
     return _join(sections)
@@ -132,6 +135,14 @@ def _left_out(paths: Sequence[str]) -> str:
         return ""
     more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
     return "Left out of the commit: " + ", ".join(_code(path) for path in paths[:8]) + more + "."
+
+
+def _receipt(facts: PullFacts) -> str:
+    """Name the receipt by its hash, so that what is read later can be told from what was said here."""
+    if not facts.receipt:
+        return ""
+    name = f"[{_code(facts.receipt)}]({facts.receipt_url})" if facts.receipt_url else _code(facts.receipt)
+    return f"Signed receipt of these runs: {name}. `fixwright receipt verify` checks it."
 
 
 def _cost(facts: PullFacts) -> str:

@@ -152,6 +152,26 @@ CREATE INDEX publications_pull ON publications (pull_number) WHERE pull_number I
 
 CREATE INDEX publications_task ON publications (task_id);
 
+CREATE TABLE receipts (
+    id INTEGER PRIMARY KEY,
+    sha256 TEXT NOT NULL UNIQUE,
+    previous TEXT NOT NULL UNIQUE,
+    attempt_id INTEGER NOT NULL REFERENCES attempts (id),
+    outcome TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    at TEXT NOT NULL,
+    envelope BLOB NOT NULL,
+    UNIQUE (attempt_id, outcome, tree)
+) STRICT;
+
+CREATE TRIGGER receipts_keep BEFORE UPDATE ON receipts BEGIN
+    SELECT RAISE(ABORT, 'receipts are not changed');
+END;
+
+CREATE TRIGGER receipts_stay BEFORE DELETE ON receipts BEGIN
+    SELECT RAISE(ABORT, 'receipts are not changed');
+END;
+
 CREATE TABLE signals (
     id INTEGER PRIMARY KEY,
     delivery INTEGER NOT NULL UNIQUE REFERENCES deliveries (id),

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
-from domain.errors import ConfigurationError, StoreUnavailable
 from domain.model import Money
-from store.migrate import known_migrations, schema_version
+from store.reading import reading
 from store.rows import dollars
 
 _OLDEST = 3
 """The schema that first had all that is read here."""
-
-_PATIENCE_SECONDS = 5.0
 
 _LINES = """
     SELECT day, ledger.forge, ledger.repository_id, repository_name, task_id, issue_number, model,
@@ -73,39 +67,9 @@ def read_spend(path: Path, *, day: str | None = None, repository: str | None = N
         StoreUnavailable: it cannot be read now.
     """
     values = {"day": day, "repository": repository.lower() if repository else None}
-    with _reading(path) as connection:
+    with reading(path, oldest=_OLDEST) as connection:
         rows = connection.execute(_LINES, values).fetchall()
     return [_line(row) for row in rows]
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    if not path.is_file():
-        raise ConfigurationError(
-            f"database {path}: there is none; FIXWRIGHT_DATA_DIR names its directory, and the service makes "
-            "it at its first start"
-        )
-    try:
-        connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=_PATIENCE_SECONDS
-        )
-        try:
-            connection.row_factory = sqlite3.Row
-            _check_version(connection, path)
-            yield connection
-        finally:
-            connection.close()
-    except sqlite3.OperationalError as error:
-        raise StoreUnavailable(f"database {path}: cannot be read now ({error})") from error
-    except sqlite3.DatabaseError as error:
-        raise ConfigurationError(f"database {path}: is not one ({error}); choose another path") from error
-
-
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    if schema_version(connection, str(path), known=len(known_migrations())) < _OLDEST:
-        raise ConfigurationError(
-            f"database {path}: is of an older version; the service of this version upgrades it at its start"
-        )
 
 
 def _line(row: sqlite3.Row) -> SpendLine:

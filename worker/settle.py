@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 import structlog
 
 from domain.budget import Caps, Standing
-from domain.errors import BranchMoved, ForgeError, ForgeUnavailable, GitError, GitUnavailable, PolicyRefusal
+from domain.errors import (
+    BranchMoved,
+    ConfigurationError,
+    ForgeError,
+    ForgeUnavailable,
+    GitError,
+    GitUnavailable,
+    PolicyRefusal,
+)
 from domain.model import Attempt, Outcome, Reason, Task
 from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
 from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
@@ -23,6 +31,7 @@ from harness.publish import Publisher
 from harness.room import full_or_raise
 from worker import announce
 from worker.readiness import why_unworkable
+from worker.receipts import ReceiptClerk
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -43,6 +52,7 @@ class Settler:
     redact: Redactor
     caps: Caps
     model: str
+    receipts: ReceiptClerk
     max_task_retries: int = MAX_RECOVERIES
     publisher: Publisher | None = None
 
@@ -64,6 +74,8 @@ class Settler:
         except (GitError, ForgeError) as error:
             detail = f"The work is done, but it could not be published: {error}"
             return self._failed(task, attempt, Reason.ENVIRONMENT, detail)
+        except ConfigurationError as error:
+            return self._failed(task, attempt, Reason.INTERNAL_ERROR, f"No receipt could be written: {error}")
 
     def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
         """Try again later what could not be published, or kept, now."""
@@ -85,6 +97,7 @@ class Settler:
         publisher = self.publisher
         if not publisher or not result.verified or not result.start or not result.verdict:
             raise PolicyRefusal("a result that calls itself verified carries no verified change")
+        receipt = self.receipts.write(task, attempt, result)
         gone = why_unworkable(task, self.forge)
         if gone:
             return self.withdraw(task, Reason.WITHDRAWN, f"{gone} Nothing was published.")
@@ -99,6 +112,8 @@ class Settler:
             attempt_number=attempt.number,
             standing=Standing(caps=self.caps, spent=self.ledger.standing(task)),
             left_out=result.left_out,
+            receipt=receipt.sha256,
+            receipt_url=self.receipts.url_of(receipt),
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)
@@ -106,6 +121,8 @@ class Settler:
     def _not_verified(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
         ends = attempt if result.outcome not in LEFT_OPEN else None
         plan = self._plan(replace(task, attempts=task.attempts + 1) if ends else task, result)
+        if ends is not None:
+            self.receipts.write(task, ends, result)
         if ends is not None and plan.trigger is Trigger.BLOCKED:
             self._keep(task, ends, result)
         moved = self.queue.move(

@@ -11,6 +11,7 @@ import structlog
 from domain.budget import Caps, Standing
 from domain.errors import (
     BranchMoved,
+    ConfigurationError,
     ForgeError,
     ForgeUnavailable,
     GitError,
@@ -37,6 +38,7 @@ from worker import readiness
 from worker.halt import Halt
 from worker.journal import StoreJournal
 from worker.notices import Notices
+from worker.receipts import ReceiptClerk
 from worker.settle import Settler
 from worker.signals import SignalDesk
 from worker.supervisor import Rhythm, Supervisor
@@ -60,6 +62,7 @@ class Shop:
     price_of: PriceList
     transcripts: Path
     redact: Redactor
+    receipts: ReceiptClerk
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
@@ -96,6 +99,7 @@ class TaskWork:
             redact=shop.redact,
             caps=shop.caps,
             model=shop.model,
+            receipts=shop.receipts,
             max_task_retries=shop.max_task_retries,
         )
 
@@ -126,8 +130,19 @@ class TaskWork:
     def _stopped(self) -> AttemptResult:
         """Return what a stop means. Raises StaleWrite where the task is somebody else's now."""
         if self._halt.outcome is Outcome.CANCELLED:
+            self._receipt_of_a_cancel()
             raise StaleWrite("cancelled while running")
         return AttemptResult(outcome=Outcome.INTERRUPTED)
+
+    def _receipt_of_a_cancel(self) -> None:
+        """Write down what a cancelled attempt has cost; the cancel itself has ended it already."""
+        if self._attempt is None:
+            return
+        try:
+            cancelled = AttemptResult(outcome=Outcome.CANCELLED, reason=Reason.WITHDRAWN)
+            self._shop.receipts.write(self._task, self._attempt, cancelled)
+        except ConfigurationError as error:
+            log.error("no receipt could be written", task=self._task.id, problem=str(error))
 
     def _result(self) -> AttemptResult | None:
         """Return what the task came to; errors of forge, git and sandbox around the attempt included."""
@@ -205,7 +220,7 @@ class TaskWork:
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result
 
     def _transcript(self, attempt: Attempt) -> Transcript:
-        return Transcript(self._shop.transcripts / f"attempt-{attempt.id}.jsonl", self._shop.redact)
+        return Transcript(transcript_path(self._shop.transcripts, attempt), self._shop.redact)
 
     def _went_on_publishing(self) -> bool:
         """Carry a publication on that a crash interrupted, before anything is paid for again."""
@@ -229,6 +244,11 @@ class TaskWork:
     def _started(self, attempt: Attempt) -> str:
         spent = self._shop.ledger.standing(self._task, attempt)
         return report.started_comment(self._task, attempt.number, Standing(caps=self._shop.caps, spent=spent))
+
+
+def transcript_path(directory: Path, attempt: Attempt) -> Path:
+    """Return where an attempt's transcript is."""
+    return directory / f"attempt-{attempt.id}.jsonl"
 
 
 def _declined(reason: Reason, error: Exception) -> AttemptResult:

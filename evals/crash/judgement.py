@@ -24,7 +24,8 @@ class Move:
 class Remains:
     """All that is left when nothing is left to do.
 
-    `comments` are (first line, marker) of what we said; `published` and `verified` are tree names; `steps`
+    `comments` are (first line, marker) of what we said; `receipts` says what is wrong with the chain
+    of receipts; `published` and `verified` are tree names; `steps`
     are the step numbers in each attempt's transcript; `leftovers` names worktrees, indexes, locks, processes.
     """
 
@@ -39,6 +40,7 @@ class Remains:
     calls_on_attempts: Sequence[int]
     billed: Money
     billed_calls: int
+    receipts: Sequence[str]
     published: Sequence[str]
     verified: Sequence[str]
     unfinished: int
@@ -59,6 +61,7 @@ def violations(remains: Remains, journey: Journey, *, kills: int) -> list[str]:
         *_of_forge(remains, journey),
         *_of_money(remains, journey),
         *_of_work(remains, journey, kills),
+        *(f"receipts: {problem}" for problem in remains.receipts),
         *(f"left behind: {name}" for name in remains.leftovers),
     ]
 

@@ -6,20 +6,26 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from domain.budget import ZERO
-from domain.model import PublicationKind
+from domain.model import Attempt, Outcome, PublicationKind, Pull
 from domain.states import Trigger
 from domain.text import Redactor
 from evals.crash.judgement import Move, Remains
 from evals.crash.world import World
+from harness.receipt_chain import broken_links
+from harness.receipt_key import ReceiptKey
 from harness.transcript import Transcript
 from store.history import History
+from store.receipts import read_receipts
 
 PATIENCE_SECONDS = 2.0
 """How long a process whose worker was killed may take to be gone."""
+
+_WITHOUT = frozenset({Outcome.CANCELLED, Outcome.ORPHANED, Outcome.INTERRUPTED})
+"""How an attempt may end without a receipt, when whoever would have written it is dead."""
 
 _MARKER = re.compile(r"<!-- (fixwright[^>]*) -->")
 
@@ -52,12 +58,28 @@ def read(world: World) -> Remains:
         calls_on_attempts=[ledger.calls_on_attempt(attempt.id) for attempt in attempts],
         billed=world.bill.total if world.bill.calls else ZERO,
         billed_calls=world.bill.calls,
+        receipts=list(_receipt_problems(world, attempts, pulls)),
         published=[forge.git.tree(repository.id, pull.head_branch) for pull in pulls],
         verified=[verdict.tree for verdict in verdicts if verdict is not None and verdict.verified],
         unfinished=sum(each.done_at is None for each in publications if each.kind in PublicationKind),
         steps=[_steps(world, attempt.id) for attempt in attempts],
         leftovers=list(_leftovers(world.root)),
     )
+
+
+def _receipt_problems(world: World, attempts: Sequence[Attempt], pulls: Sequence[Pull]) -> Iterator[str]:
+    """Yield what is wrong: each judged attempt has a receipt, they form a chain, pulls name theirs."""
+    kept = read_receipts(world.database_path)
+    if kept:
+        yield from broken_links(kept, ReceiptKey(world.root).public())
+    told = {receipt.attempt_id for receipt in kept}
+    for attempt in attempts:
+        if attempt.outcome is not None and attempt.id not in told and attempt.outcome not in _WITHOUT:
+            yield f"attempt {attempt.number} ended {attempt.outcome} without one"
+    for pull in pulls:
+        tree = world.forge.git.tree(world.repository.id, pull.head_branch)
+        if not any(receipt.sha256 in pull.body and receipt.tree == tree for receipt in kept):
+            yield f"pull request #{pull.number} names none of its tree"
 
 
 def processes_of(root: Path) -> list[str]:

@@ -7,12 +7,13 @@ import os
 import secrets
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from domain.model import Category, IssueRef, Money, Permission, Price, Repository
 from domain.policy import Serving, admit
-from domain.ports import Delivery, Forge, Ledger, SandboxPolicy, TaskQueue
+from domain.ports import Delivery, Forge, Ledger, ReceiptLog, SandboxPolicy, TaskQueue
 from domain.text import Redactor
 from evals.crash.agent import Bill, Cast
 from evals.crash.fuse import Fuse, Fused, FusedGit
@@ -20,6 +21,7 @@ from evals.crash.journeys import Journey
 from harness.attempt import Bench
 from harness.git import GitRunner
 from harness.localize import NullLocalizer
+from harness.receipt_key import ReceiptKey
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.workspace import Workspaces
 from providers.local.forge import LocalForge
@@ -28,10 +30,12 @@ from providers.local.plugin import LocalProvider
 from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
+from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
 from worker.loop import Loop
+from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
-from worker.task_work import Shop
+from worker.task_work import Shop, transcript_path
 
 SANDBOX_UID = 64_124
 PRICE = Price(input=Money("0.000001"), output=Money("0.000004"), source="the proof")
@@ -68,7 +72,8 @@ class World:
         self.forge = LocalWorld(root / "forge")
         self.bill = Bill(root / "bill")
         self.clock = SystemClock()
-        self.database = Database(root / "fixwright.db")
+        self.database_path = root / "fixwright.db"
+        self.database = Database(self.database_path)
         self.database.migrate()
         self.queue = SqliteTaskQueue(self.database, self.clock)
         self.ledger = SqliteLedger(self.database, self.clock)
@@ -167,9 +172,27 @@ class World:
             price_of=lambda model: PRICE,
             transcripts=self.root / "transcripts",
             redact=Redactor(),
+            receipts=self._clerk(ledger, fuse),
             lease_seconds=LEASE_SECONDS,
         )
         return Loop(shop, NoBell(), identity=f"worker/{secrets.token_hex(4)}", poll_seconds=5)
+
+    def _clerk(self, ledger: Ledger, fuse: Fuse | None) -> ReceiptClerk:
+        """Return who writes the receipts, with a key of this world."""
+        receipts: ReceiptLog = SqliteReceipts(self.database, self.clock)
+        if fuse is not None:
+            receipts = cast(ReceiptLog, Fused(receipts, fuse))
+        return ReceiptClerk(
+            receipts=receipts,
+            signer=lambda: ReceiptKey(self.root),
+            ledger=ledger,
+            clock=self.clock,
+            redact=Redactor(),
+            model="openai/scripted",
+            version="0",
+            isolation=lambda: "scripted",
+            transcript=partial(transcript_path, self.root / "transcripts"),
+        )
 
     def _bench(self, runner: GitRunner) -> Bench:
         uid = SANDBOX_UID if os.geteuid() == 0 else None

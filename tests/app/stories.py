@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from domain.claim import Claim, Restatement
+from domain.envelope import wrap
 from domain.events import IssueLabelled, Uninteresting
 from domain.model import (
     Actor,
@@ -28,11 +29,14 @@ from domain.model import (
     Verdict,
 )
 from domain.ports import Admission, Delivery, Intent, Landing
+from domain.receipt import Receipt, hash_of, payload_of
 from domain.states import Trigger
 from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
+from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
+from tests.domain.receipts import TREE, facts
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 
@@ -63,6 +67,7 @@ class Story:
         self.inbox = SqliteInbox(database, {"bug": Category.BUG})
         self.queue = SqliteTaskQueue(database, self.clock)
         self.ledger = SqliteLedger(database, self.clock)
+        self.receipts = SqliteReceipts(database, self.clock)
         self._number = 0
 
     def labelled(self, title: str, body: str = "Steps: …", *, repository: str = "acme/shop") -> Task:
@@ -136,6 +141,15 @@ class Story:
         self.queue.published(publication, pull=_pull(url))
         self.queue.end_attempt(attempt, Outcome.VERIFIED)
         return self.queue.move(task, Trigger.PUBLISHED)
+
+    def receipt(self, attempt: Attempt) -> Receipt:
+        """Write the receipt of a verified change."""
+
+        def write(previous: str) -> tuple[str, bytes]:
+            payload = payload_of(facts(), previous, str)
+            return hash_of(payload), wrap(payload, key_id="k" * 64, signature=b"s" * 64)
+
+        return self.receipts.append(attempt, Outcome.VERIFIED, TREE, write)
 
     def _delivery(self, event: IssueLabelled | Uninteresting) -> Delivery:
         name = f"delivery-{self._number}"

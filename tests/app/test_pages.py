@@ -46,6 +46,7 @@ def client(database: Database, story: Story) -> TestClient:
         ledger=story.ledger,
         history=History(database),
         clock=story.clock,
+        receipts=story.receipts,
         daily_cap=Decimal("5.00"),
         service_cap=Decimal("40.00"),
     )
@@ -114,6 +115,24 @@ def test_nothing_is_shown_without_the_password(
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith('Basic realm="Fixwright"')
     assert "FIXWRIGHT_CONSOLE_TOKEN" in answer.text and "Overview</h1>" not in answer.text
+
+
+def test_a_receipt_is_shown_in_words_and_given_as_its_file(client: TestClient, story: Story) -> None:
+    task, attempt = story.running("Totals are wrong")
+    receipt = story.receipt(attempt)
+
+    assert receipt.sha256[:16] in client.get(f"/console/tasks/{task.id}").text
+    page = _Page(client.get(f"/console/receipts/{receipt.sha256}").text)
+    assert "pytest -q" in page.text and receipt.sha256 in page.text
+    file = client.get(f"/console/receipts/{receipt.sha256}.json")
+    assert file.content == receipt.envelope and file.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("name", ["0" * 64, "0" * 64 + ".json", "x", "%2e%2e"])
+def test_a_receipt_that_is_not_there_is_said_to_be_missing(client: TestClient, name: str) -> None:
+    answer = client.get(f"/console/receipts/{name}")
+
+    assert answer.status_code == 404
 
 
 def test_without_a_token_there_is_no_console(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ GOOD = Remains(
     calls_on_attempts=[3],
     billed=3 * CALL,
     billed_calls=3,
+    receipts=[],
     published=[TREE],
     verified=[TREE],
     unfinished=0,
@@ -73,6 +74,7 @@ def test_what_is_as_it_must_be_is_not_complained_of() -> None:
     ("planted", "said"),
     [
         ({"tasks": [TASK, TASK]}, "2 tasks"),
+        ({"receipts": ["attempt 1 ended verified without one"]}, "without one"),
         ({"tasks": [replace(TASK, state=State.BLOCKED, reason=Reason.GUARD)]}, "ended blocked"),
         ({"attempts": [replace(ATTEMPT, outcome=None)]}, "attempts ended"),
         ({"unfinished": 1}, "never finished"),

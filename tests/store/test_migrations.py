@@ -38,7 +38,11 @@ ROWS_OF_0002 = """
 ROWS_OF_0003 = """
     INSERT INTO cap_raises VALUES (1, 2000000000, '7', 'ada', 'c1', 't');
 """
-ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003]
+ROWS_OF_0004 = """
+    INSERT INTO receipts (sha256, previous, attempt_id, outcome, tree, at, envelope)
+    VALUES ('aa', '', 1, 'verified', 't', 't', x'7b7d');
+"""
+ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004]
 """What a database may hold after each migration; a new migration adds its own."""
 
 LATEST = len(known_migrations())

@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ from harness.agent.scripted import ScriptedAgent
 from harness.attempt import Bench
 from harness.git import GitRunner
 from harness.localize import NullLocalizer
+from harness.receipt_key import ReceiptKey
 from harness.workspace import Workspaces
 from providers.local.forge import LocalForge
 from providers.local.people import LocalWorld
@@ -60,13 +62,15 @@ from providers.local.plugin import LocalProvider
 from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
+from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
 from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
 from worker.loop import Loop
 from worker.raising import BudgetDesk
+from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
-from worker.task_work import Shop
+from worker.task_work import Shop, transcript_path
 
 MEMORY = 321 * 2**20
 """Bytes that the operator of these towns grants a command."""
@@ -329,11 +333,26 @@ class Town:
             price_of=price_of or (lambda model: PRICE),
             transcripts=self.root / "transcripts",
             redact=self.secrets,
+            receipts=self.clerk(ledger or self.ledger),
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,
         )
         return Loop(shop, NoBell(), identity=f"worker/{life}", poll_seconds=5)
+
+    def clerk(self, ledger: Ledger) -> ReceiptClerk:
+        """Return who writes the receipts, with a key of this world."""
+        return ReceiptClerk(
+            receipts=SqliteReceipts(self.database, self.clock),
+            signer=lambda: ReceiptKey(self.root),
+            ledger=ledger,
+            clock=self.clock,
+            redact=self.secrets,
+            model="openai/scripted",
+            version="0",
+            isolation=lambda: "scripted",
+            transcript=partial(transcript_path, self.root / "transcripts"),
+        )
 
     # -- what has become of it ----------------------------------------------------------------------
 
