@@ -99,6 +99,7 @@ class Settler:
             attempt_number=attempt.number,
             standing=Standing(caps=self.caps, spent=self.ledger.standing(task)),
             left_out=result.left_out,
+            allowed=result.allowed,
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)

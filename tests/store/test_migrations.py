@@ -38,7 +38,10 @@ ROWS_OF_0002 = """
 ROWS_OF_0003 = """
     INSERT INTO cap_raises VALUES (1, 2000000000, '7', 'ada', 'c1', 't');
 """
-ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003]
+ROWS_OF_0004 = f"""
+    INSERT INTO allowances VALUES (1, 1, '{"a" * 40}', '7', 'ada', 'c2', 't');
+"""
+ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004]
 """What a database may hold after each migration; a new migration adds its own."""
 
 LATEST = len(known_migrations())
