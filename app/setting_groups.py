@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from app.keeping_settings import KeepingSettings
+from app.publishing_settings import PublishingSettings
 from app.setting_types import (
     Count,
     Directories,
@@ -160,7 +161,7 @@ class WebSettings(CommonSettings):
         return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
 
 
-class WorkerSettings(KeepingSettings, CommonSettings):
+class WorkerSettings(KeepingSettings, PublishingSettings, CommonSettings):
     """What the worker process needs."""
 
     worker_name: Word = Field(

@@ -126,6 +126,14 @@ def _parse_directories(text: str) -> tuple[Path, ...]:
     return paths
 
 
+def _parse_patterns(text: str) -> tuple[str, ...]:
+    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    for pattern in patterns:
+        if not pattern.strip("/*") or any(ord(character) < 32 for character in pattern):
+            raise ValueError(f"{pattern!r} is no pattern of paths")
+    return patterns
+
+
 Secrets = Annotated[tuple[SecretStr, ...], NoDecode, _from_text(_parse_secrets)]
 Token = Annotated[SecretStr, _from_text(_parse_token)]
 Repositories = Annotated[frozenset[str], NoDecode, _from_text(_parse_repositories)]
@@ -133,6 +141,7 @@ Labels = Annotated[Mapping[str, Category], NoDecode, _from_text(_parse_labels)]
 Directory = Annotated[Path, _from_text(_parse_directory)]
 OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)]
 Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
+Patterns = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_patterns)]
 Word = Annotated[str, _from_text(str.strip)]
 
 PublicUrl = Annotated[str, _from_text(_parse_public_url)]

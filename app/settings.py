@@ -33,6 +33,7 @@ __all__ = [
     "load_web_settings",
     "load_worker_settings",
     "network_variables",
+    "own_environment",
     "provider_keys",
     "secret_values",
     "variable",
@@ -122,6 +123,43 @@ def network_variables() -> dict[str, str]:
 def inherited_environment() -> dict[str, str]:
     """Return this process' environment, for the demo, which starts the service as a platform would."""
     return dict(os.environ)
+
+
+_OF_THE_SYSTEM = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES"),
+        *(
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "TMPDIR",
+            "HOSTNAME",
+            "VIRTUAL_ENV",
+            "LD_LIBRARY_PATH",
+            "GLIBC_TUNABLES",
+        ),
+    }
+)
+_OF_THE_SYSTEM_TOO = ("LC_", "PYTHON", "MALLOC_")
+
+
+def own_environment(group: type[CommonSettings], environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what a process of this group needs of the environment, and nothing else of it.
+
+    A name of ours that no group knows stays, so that it is complained of.
+    """
+    source = os.environ if environ is None else environ
+    foreign = {variable(name) for each in GROUPS for name in each.model_fields}
+    foreign -= {variable(name) for name in group.model_fields}
+    wanted = set(_OF_THE_SYSTEM)
+    if issubclass(group, WorkerSettings):
+        wanted |= {*PROVIDER_KEYS, *_NETWORK_VARIABLES}
+    return {
+        name: value
+        for name, value in source.items()
+        if name in wanted
+        or name.startswith(_OF_THE_SYSTEM_TOO)
+        or (name.upper().startswith(PREFIX) and name.upper() not in foreign)
+    }
 
 
 def _load(group: type[Group]) -> Group:

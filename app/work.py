@@ -27,7 +27,7 @@ from domain.text import Redactor
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
-from harness.git import GitRunner
+from harness.git import DEFAULT_COMMITTER, GitRunner, Person
 from harness.localize import BaselineLocalizer
 from harness.prices import PriceList
 from harness.sandbox.bubblewrap import BubblewrapSandbox
@@ -93,6 +93,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
+        sign_off=settings.sign_off,
     )
     return Loop(
         shop,
@@ -161,7 +162,8 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
     sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: TOOLBOX})
     owner = (uid, uid) if uid is not None else None
-    runner = GitRunner(settings.data_dir / "git-home", redact=redact)
+    committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
+    runner = GitRunner(settings.data_dir / "git-home", redact=redact, committer=committer)
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
     workspaces.sweep()
     return Bench(
@@ -170,6 +172,7 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         agent=_agent(settings),
         localizer=BaselineLocalizer(),
         limits=lambda workspace: _limits(settings, workspace),
+        protected=settings.protected_paths,
     )
 
 

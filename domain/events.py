@@ -46,6 +46,7 @@ class Verb(StrEnum):
     RETRY = "retry"
     CANCEL = "cancel"
     BUDGET = "budget"
+    ALLOW = "allow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,8 @@ Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClose
 COMMAND_PREFIX = "/fixwright"
 
 _COMMAND = re.compile(
-    rf"{COMMAND_PREFIX}[ \t]++(?:([a-z]++)|(budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?)[ \t]*+",
+    rf"{COMMAND_PREFIX}[ \t]++(?:([a-z]++)|(budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?"
+    r"|(allow)[ \t]++\S++)[ \t]*+",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -96,13 +98,13 @@ def parse_command(comment: str) -> Verb | None:
     The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
     cell or hidden markup can therefore never be one. Upper case is as good as lower; further words belong on
     the next line, so that a sentence which only begins like a command is not one. `budget` takes one word
-    more, the amount, whether it is one or not: who errs there is to be told.
+    more, the amount, and `allow` the name of a change, whether it is one or not: who errs is to be told.
     """
     first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
     match = _COMMAND.fullmatch(first_line)
     if match is None:
         return None
     try:
-        return Verb((match[1] or match[2]).lower())
+        return Verb((match[1] or match[2] or match[3]).lower())
     except ValueError:
         return None

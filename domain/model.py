@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from domain.limits import Limit as Limit
+from domain.protected import ProtectedChange as ProtectedChange
 from domain.states import State
 
 Money = Decimal
@@ -351,7 +352,8 @@ class Verdict:
     """What the harness itself saw of one change. The agent's words are never in here.
 
     `environment` says that the change could not be judged, and that no other change could be: the tests that
-    would show it do not load here.
+    would show it do not load here. `protected` is set where the change waits for nothing but a maintainer's
+    word about protected paths.
     """
 
     verified: bool
@@ -364,6 +366,7 @@ class Verdict:
     broken: tuple[str, ...]
     isolation: str
     environment: bool = False
+    protected: ProtectedChange | None = None
 
 
 class PublicationKind(StrEnum):

@@ -26,6 +26,9 @@ MAX_RECOVERIES = 5
 
 _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
 
+_MOVING_NOTHING = frozenset({Verb.BUDGET, Verb.ALLOW})
+"""Commands that move no task by themselves: their own desks answer them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
@@ -81,7 +84,7 @@ def asks_for_work(event: IssueLabelled | CommandGiven, serving: Serving) -> bool
     """Tell whether a label or a command asks that an issue be worked on, whoever it is from."""
     if isinstance(event, IssueLabelled):
         return category_of(event.label, serving) is not None
-    return event.verb not in {Verb.CANCEL, Verb.BUDGET}
+    return event.verb not in {Verb.CANCEL, *_MOVING_NOTHING}
 
 
 def trigger_of(signal: Event, task: Task, permission: Permission, serving: Serving) -> Trigger | None:
@@ -128,8 +131,8 @@ def _closed_pull(signal: PullClosed, task: Task) -> Trigger | None:
 def _commanded(signal: CommandGiven, task: Task) -> Trigger | None:
     if signal.verb is Verb.CANCEL:
         return Trigger.CANCELLED
-    if signal.verb is Verb.BUDGET:
-        return None  # it raises a cap and moves nothing
+    if signal.verb in _MOVING_NOTHING:
+        return None
     return Trigger.RELABELLED if task.state is State.CANCELLED else Trigger.RESUMED
 
 

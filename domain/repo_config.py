@@ -61,6 +61,9 @@ class RepoConfig(_Section):
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
     )
+    protect_lockfiles: bool = Field(
+        default=False, strict=True, description="Lockfiles of package clients are protected, too."
+    )
     resume: ResumeSection = ResumeSection()
     max_cost_per_task_usd: float | None = Field(
         default=None,

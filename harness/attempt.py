@@ -102,7 +102,7 @@ class AttemptRun:
         )
         self._heed_wishes(ground.config)
         self._refuse_without_budget()
-        inspection = Inspection(self.order, ground, self.journal, self.known)
+        inspection = Inspection(self.order, ground, self.journal, self.known, self.bench.protected)
         with self.journal.phase("baseline") as note:
             baseline = verifier.baseline(ground.base_sha, ground.config)
             note.text = _summary(baseline)
@@ -191,6 +191,7 @@ class AttemptRun:
             restatement=known.restatement,
             suspects=known.suspects,
             left_out=known.left_out,
+            allowed=known.allowed,
         )
 
 

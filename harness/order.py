@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from domain.allowing import Allowance
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, CloneAccess, Outcome, Reason, Repository, Suspect, Task, Verdict
 from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
 from harness.handoff import PastAttempt
+from harness.protection import Allowed, allowed_by
 from harness.publish import StartPoint, WipChange
 from harness.verify import VerifiedChange
 from harness.workspace import Workspace, Workspaces
@@ -26,6 +28,7 @@ class Order:
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
     maintainer_wrote_issue: bool = False
+    allowances: tuple[Allowance, ...] = ()
 
     @property
     def authority(self) -> str:
@@ -35,22 +38,30 @@ class Order:
 
     @property
     def unpublished(self) -> PastAttempt | None:
-        """The last attempt, if its change was verified and the forge would not take it: it is not redone."""
+        """The last attempt, if its work was complete and only could not go on then: it is not redone.
+
+        The forge would not take it, or it waited for a maintainer's word that has been given since.
+        """
         last = self.past[-1] if self.past else None
         if last is None or last.outcome is not Outcome.DECLINED or last.verdict is None:
             return None
-        return last if last.verdict.verified else None
+        is_allowed = allowed_by(last.verdict.protected, self.allowances) is not None
+        return last if last.verdict.verified or is_allowed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The parts that an attempt works with; one set per worker, made by the wiring."""
+    """The parts that an attempt works with; one set per worker, made by the wiring.
+
+    `protected` are patterns of paths that people alone may change, in every repository, besides the defaults.
+    """
 
     sandbox: Sandbox
     workspaces: Workspaces
     agent: Agent
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
+    protected: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -65,6 +76,7 @@ class Progress:
     wip: WipChange | None = None
     verdict: Verdict | None = None
     verified: VerifiedChange | None = None
+    allowed: Allowed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +94,7 @@ class AttemptResult:
     restatement: Restatement | None = None
     suspects: tuple[Suspect, ...] = ()
     left_out: tuple[str, ...] = ()
+    allowed: Allowed | None = None
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 

@@ -53,13 +53,22 @@ class Publisher:
     """Publishes for one repository, through one mirror and one forge."""
 
     def __init__(
-        self, forge: Forge, queue: TaskQueue, mirror: Mirror, access: CloneAccess, *, redact: Redactor
+        self,
+        forge: Forge,
+        queue: TaskQueue,
+        mirror: Mirror,
+        access: CloneAccess,
+        *,
+        redact: Redactor,
+        sign_off: str = "",
     ) -> None:
+        """`sign_off` is who signs commits off, as Name <mail>; "" for nobody."""
         self._forge = forge
         self._queue = queue
         self._mirror = mirror
         self._access = access
         self._redact = redact
+        self._sign_off = sign_off
 
     def open_pull(
         self,
@@ -117,7 +126,14 @@ class Publisher:
         branch, expected = (start.branch, start.lease) if start.branch else self._new_branch(task)
         commit = start.sha
         if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
-            message = self._redact(report.commit_message(task, content.claim))
+            message = self._redact(
+                report.commit_message(
+                    task,
+                    content.claim,
+                    co_author=self._forge.noreply_address(task.requested_by),
+                    sign_off=self._sign_off,
+                )
+            )
             commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)
         return self._queue.intend(
             task,

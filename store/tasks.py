@@ -11,6 +11,7 @@ from domain.events import CommandGiven, IssueLabelled
 from domain.model import Attempt, Category, IssueRef, Outcome, Task
 from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
+from store.allowances import AllowanceRecords
 from store.attempts import AttemptRecords
 from store.database import Database
 from store.publications import PublicationRecords
@@ -65,7 +66,7 @@ _ORPHANS = """
 """
 
 
-class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQueue):
+class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, SignalRecords, TaskQueue):
     """`domain.ports.TaskQueue` on a database. Attempts, publications and signals are in their own files.
 
     A worker's name is "NAME/LIFE": NAME is the same over restarts, LIFE is not. Without a slash there is no

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from domain.allowing import AllowRefusal
 from domain.budget import Caps, Spent, Standing, next_utc_day, show_money
-from domain.model import Money, Outcome, Reason
+from domain.model import Money, Outcome, ProtectedChange, Reason
 from domain.raising import RaiseRefusal
 from domain.text import clip, inert
 from harness import report
@@ -131,6 +132,40 @@ def not_raised(refusal: RaiseRefusal, caps: Caps) -> str:
     if nobody_may and refusal is not RaiseRefusal.NOT_PERMITTED:
         why = f"The operator of this service allows {now} per attempt, and nobody to raise that."
     return f"**The budget stays as it is.** {why}"
+
+
+def asking(protected: ProtectedChange, cost: Money) -> str:
+    """Return the comment for a change that waits for a maintainer's word about protected paths."""
+    return report.ended_comment(
+        "The change that the agent proposed touches paths that only people may change, so nothing was "
+        "committed or tested.",
+        report.protected_detail(protected),
+        f"a maintainer reads it and writes `/fixwright allow {protected.name}`, which allows exactly this on "
+        f"this issue, and I go on without the model; or makes that part of the change; or {_COMMAND} starts "
+        "another attempt from a clean tree.",
+        cost,
+    )
+
+
+def allowed(login: str, protected: ProtectedChange) -> str:
+    """Answer a maintainer who allowed a change."""
+    return (
+        f"**Allowed by {report.raised_by(login)}:** exactly the change `{protected.name}` of "
+        f"{len(protected.paths)} protected path{'s' if len(protected.paths) != 1 else ''}, on this issue. "
+        "Any other change of them needs a word of its own."
+    )
+
+
+def not_allowed(refusal: AllowRefusal, waiting: str) -> str:
+    """Answer somebody whose word about a protected change lets nothing through. It is said once."""
+    which = f" `/fixwright allow {waiting}` is what I asked for." if waiting else ""
+    why = {
+        AllowRefusal.NOT_PERMITTED: "Only somebody with write access to this repository may allow it.",
+        AllowRefusal.NOT_A_NAME: f"Name the change by its 40 hexadecimal digits.{which}",
+        AllowRefusal.ENDED: "Nothing is being worked on here. Put the label on again first.",
+        AllowRefusal.NOT_WAITING: f"No change of that name was proposed on this issue.{which}",
+    }[refusal]
+    return f"**Nothing is allowed.** {why}"
 
 
 def waiting(outcome: Outcome, detail: str, now: datetime) -> str:

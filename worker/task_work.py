@@ -67,6 +67,7 @@ class Shop:
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
     max_task_retries: int = MAX_RECOVERIES
+    sign_off: str = ""
 
     @property
     def notices(self) -> Notices:
@@ -175,7 +176,9 @@ class TaskWork:
             return None
         access = self._forge.clone_access(repository.id)
         mirror = self._bench.workspaces.mirror_for(repository)
-        self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access, redact=shop.redact)
+        self._settler.publisher = Publisher(
+            self._forge, shop.queue, mirror, access, redact=shop.redact, sign_off=shop.sign_off
+        )
         require_room(shop.bench.workspaces, shop.least_free_bytes)
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
@@ -205,6 +208,7 @@ class TaskWork:
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
+            allowances=shop.queue.allowances(task.id),
         )
         journal = StoreJournal(
             queue=shop.queue,

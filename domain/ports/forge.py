@@ -81,6 +81,12 @@ class Forge(Protocol):
     def clone_access(self, repository_id: str) -> CloneAccess:
         """Return a url without credentials and, apart, a short-lived credential. Raises NotFound."""
 
+    def noreply_address(self, actor: Actor) -> str:
+        """Return the mail address that ties a commit to an account and shows nobody's own; "" where none is.
+
+        From what is known of the actor alone: the forge is not asked.
+        """
+
     def find_pull(self, repository_id: str, head_branch: str) -> Pull | None:
         """Return the newest pull request from this branch, open ones first, or None."""
 

@@ -91,6 +91,10 @@ class FaultyForge:
         """See `domain.ports.Forge`."""
         return self._call("permission_of", lambda: self._forge.permission_of(repository_id, actor))
 
+    def noreply_address(self, actor: Actor) -> str:
+        """Pass on; nothing is asked of anybody."""
+        return self._forge.noreply_address(actor)
+
     def clone_access(self, repository_id: str) -> CloneAccess:
         """See `domain.ports.Forge`."""
         return self._call("clone_access", lambda: self._forge.clone_access(repository_id))

@@ -88,6 +88,10 @@ class LocalForge:
             self._visible(tx, repository_id)
             return rows.permission(tx, repository_id, actor)
 
+    def noreply_address(self, actor: Actor) -> str:
+        """Return an address that leads nowhere, of the form that other forges give."""
+        return f"{actor.id}+{actor.login}@users.noreply.localhost"
+
     def clone_access(self, repository_id: str) -> CloneAccess:
         """Return the bare repository's file url; there is no credential. Raises NotFound."""
         with self._ground.read() as tx:

@@ -325,6 +325,7 @@ def test_the_schema_can_be_published() -> None:
     assert set(schema["properties"]) == {
         "test",
         "protected_paths",
+        "protect_lockfiles",
         "resume",
         "max_cost_per_task_usd",
         "max_iterations",
