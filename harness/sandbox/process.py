@@ -99,7 +99,7 @@ class ProcessSession(CommandSession):
         launched.let_pass()
         return None
 
-    def _sweep(self) -> None:
+    def _sweep(self, status: int) -> None:
         """Kill all that the user runs, until nothing is left: a child may have left its group and session."""
         deadline = time.monotonic() + _SWEEP_SECONDS
         while _has_processes(self.identity.uid):
