@@ -18,10 +18,11 @@ EGRESS = "/run/egress.sock"
 """Where a session finds the proxy's socket, if it has one."""
 
 GATE = """\
+if [ $$ -ne 1 ]; then echo "this is not the first process of a container"; exit 125; fi
 printf '\\006'
 read -r go || exit 125
 exec 3<&0 </dev/null 2>&1
-( read -r never <&3; kill -KILL -1 ) >/dev/null 2>&1 & watcher=$!
+( read -r never <&3; [ $$ -eq 1 ] && kill -KILL -1 ) >/dev/null 2>&1 & watcher=$!
 exec 3<&-
 [ -n "$2" ] && chrt --idle --pid 0 $$ 2>/dev/null
 /bin/bash --noprofile --norc -c "$1"
@@ -39,7 +40,8 @@ exit $status
 """
 """The container's first process: waits for leave; when it ends, the kernel ends all else in the container.
 
-The end of its input means that the worker died: then the command is killed, too.
+The end of its input means that the worker died: then the command is killed, too. That kills all that can be
+seen, so an engine that did not make a process namespace must be found out before anything else.
 """
 
 _PROCESSOR_SHARE = 0.8
