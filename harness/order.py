@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, CloneAccess, Outcome, Reason, Repository, Suspect, Task, Verdict
@@ -51,6 +51,10 @@ class Bench:
     agent: Agent
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
+
+    def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
+        """Return the limits of a session in a workspace, with what the sandbox must know of the repository."""
+        return replace(self.limits(workspace), private_repository=repository.private)
 
 
 @dataclass(slots=True)
