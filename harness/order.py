@@ -53,7 +53,7 @@ class Bench:
     limits: Callable[[Workspace], SandboxPolicy]
 
     def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
-        """Return the limits of a session in a workspace, with what the sandbox must know of the repository."""
+        """Return the limits of a session in a workspace, with what the sandbox must know besides."""
         return replace(self.limits(workspace), private_repository=repository.private)
 
 
