@@ -12,9 +12,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from app.keeping_settings import KeepingSettings
 from app.publishing_settings import PublishingSettings
+from app.sandbox_settings import SandboxSettings
 from app.setting_types import (
     Count,
-    Directories,
     Directory,
     Dollars,
     Labels,
@@ -161,7 +161,7 @@ class WebSettings(CommonSettings):
         return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
 
 
-class WorkerSettings(KeepingSettings, PublishingSettings, CommonSettings):
+class WorkerSettings(KeepingSettings, PublishingSettings, SandboxSettings, CommonSettings):
     """What the worker process needs."""
 
     worker_name: Word = Field(
@@ -256,31 +256,6 @@ class WorkerSettings(KeepingSettings, PublishingSettings, CommonSettings):
         le=600,
         description="Seconds that one command of the agent may take.",
         examples=["120"],
-    )
-    sandbox_backend: Literal["bubblewrap"] = Field(
-        default="bubblewrap", description="What isolates the agent's commands.", examples=["bubblewrap"]
-    )
-    sandbox_uid: Count = Field(
-        default=59321,
-        ge=1,
-        le=2**31 - 1,
-        description="User id that sandboxed commands get when the worker runs as root.",
-        examples=["59321"],
-    )
-    sandbox_tools: Directories = Field(
-        default=(),
-        description="More directories that sandboxed commands may read and execute, separated as in PATH.",
-        examples=["/opt"],
-    )
-    sandbox_memory_mb: Count = Field(
-        default=450,
-        ge=64,
-        le=1_000_000,
-        description="MiB of memory for sandboxed commands.",
-        examples=["450"],
-    )
-    sandbox_disk_mb: Count = Field(
-        default=300, ge=16, le=1_000_000, description="MiB that a worktree may grow to.", examples=["300"]
     )
     lease_seconds: Count = Field(
         default=60,

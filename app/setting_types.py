@@ -26,6 +26,7 @@ _BOUNDLESS = frozenset({"unlimited", "none", "no", "off", "inf", "infinity", "in
 
 _REPOSITORY = re.compile(r"[a-z][a-z0-9-]*:[\w.-]+(?:/[\w.-]+)+")
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[A-Za-z0-9._~/-]*)?")
+_COMMAND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 
 Parsed = TypeVar("Parsed")
@@ -134,6 +135,24 @@ def _parse_patterns(text: str) -> tuple[str, ...]:
     return patterns
 
 
+def _parse_switch(text: str) -> bool:
+    """Read a switch that opens something: only a plain yes or no counts."""
+    word = _not_blank(text).lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"is neither 1 nor 0, but {clip(word, 40)!a}")
+
+
+def _parse_commands(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(_words(text)))
+    for word in found:
+        if not _COMMAND.fullmatch(word):
+            raise ValueError(f"{clip(word, 40)!r} is not the bare name of a program")
+    return found
+
+
 Secrets = Annotated[tuple[SecretStr, ...], NoDecode, _from_text(_parse_secrets)]
 Token = Annotated[SecretStr, _from_text(_parse_token)]
 Repositories = Annotated[frozenset[str], NoDecode, _from_text(_parse_repositories)]
@@ -142,6 +161,8 @@ Directory = Annotated[Path, _from_text(_parse_directory)]
 OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)]
 Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
 Patterns = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_patterns)]
+Switch = Annotated[bool, _from_text(_parse_switch)]
+Commands = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_commands)]
 Word = Annotated[str, _from_text(str.strip)]
 
 PublicUrl = Annotated[str, _from_text(_parse_public_url)]

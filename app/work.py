@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import sys
@@ -30,7 +31,7 @@ from harness.attempt import Bench
 from harness.git import DEFAULT_COMMITTER, GitRunner, Person
 from harness.localize import BaselineLocalizer
 from harness.prices import PriceList
-from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.sandbox.choice import SandboxWishes, choose_sandbox
 from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
@@ -160,7 +161,7 @@ def _receipt_key(directory: Path) -> Signer:
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: TOOLBOX})
+    sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
     runner = GitRunner(settings.data_dir / "git-home", redact=redact, committer=committer)
@@ -174,6 +175,25 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         limits=lambda workspace: _limits(settings, workspace),
         protected=settings.protected_paths,
     )
+
+
+def _sandbox_wishes(settings: WorkerSettings, uid: int | None) -> SandboxWishes:
+    return SandboxWishes(
+        back_end=settings.sandbox_backend,
+        uid=uid,
+        state=settings.data_dir / "container",
+        tools=settings.sandbox_tools,
+        helpers={GUEST_TOOLBOX: TOOLBOX},
+        image=settings.sandbox_image,
+        engine=settings.sandbox_engine,
+        service=service_mark(settings),
+        allow_unsandboxed=settings.allow_unsandboxed,
+    )
+
+
+def service_mark(settings: WorkerSettings) -> str:
+    """Return what tells this worker's containers from others' on the machine; the same after a restart."""
+    return hashlib.sha256(f"{settings.data_dir}\0{settings.worker_name}".encode()).hexdigest()[:16]
 
 
 def _agent(settings: WorkerSettings) -> ChildAgent:

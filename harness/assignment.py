@@ -114,7 +114,7 @@ class Assignment:
 
     def _run(self, brief: Brief) -> AgentReport:
         ground, attempt = self.ground, self.order.attempt
-        session = self.bench.sandbox.open(self.bench.limits(ground.workspace))
+        session = self.bench.sandbox.open(self.bench.policy(ground.workspace, self.order.repository))
         checkpoints = Checkpoints(
             journal=self.journal,
             mirror=ground.mirror,

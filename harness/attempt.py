@@ -91,7 +91,7 @@ class AttemptRun:
 
     def _on(self, ground: Ground) -> None:
         checkouts = FreshCheckouts(self.bench.workspaces, ground.mirror)
-        limits = self.bench.limits(ground.workspace)
+        limits = self.bench.policy(ground.workspace, self.order.repository)
         verifier = Verifier(
             self.bench.sandbox,
             ground.mirror,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.allowing import Allowance
 from domain.claim import Claim, Restatement
@@ -62,6 +62,10 @@ class Bench:
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
     protected: Sequence[str] = ()
+
+    def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
+        """Return the limits of a session in a workspace, with what the sandbox must know besides."""
+        return replace(self.limits(workspace), private_repository=repository.private)
 
 
 @dataclass(slots=True)

@@ -167,7 +167,7 @@ def test_other_wrong_values(monkeypatch: pytest.MonkeyPatch, name: str, value: s
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("SANDBOX_BACKEND", "process"),
+        ("SANDBOX_BACKEND", "none"),
         ("SANDBOX_UID", "0"),
         ("SANDBOX_TOOLS", "/absent"),
         ("SANDBOX_TOOLS", "relative"),
