@@ -1,8 +1,8 @@
 """Keeps the directories that the agent can write fit for mounting, and mount points inside them clear.
 
 The operator's tools are shown at their own path, which may happen to lie under /tmp or /work, and what a
-set-up made lies under /work. Bubblewrap then makes the mount point inside the agent's directory, so a link that
-the agent left there must not lead it away.
+set-up made lies under /work. Bubblewrap then makes the mount point inside the agent's directory, so a link
+that the agent left there must not lead it away.
 """
 
 from __future__ import annotations
