@@ -1,6 +1,6 @@
 """Carries connections from a loopback port to a Unix socket.
 
-usage: relay.py SOCKET PORT. Runs inside of the sandbox, where there is no Perl; prints the number of the process that listens.
+usage: relay.py SOCKET PORT. Runs inside, where there is no Perl; prints the number of the listening process.
 """
 
 import os
