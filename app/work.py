@@ -16,7 +16,14 @@ from app.clock import SystemClock
 from app.forges import open_forges
 from app.last_resort import LastResort
 from app.log import configure_logging
-from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
+from app.settings import (
+    WorkerSettings,
+    client_environment,
+    load_worker_settings,
+    network_variables,
+    provider_keys,
+    secret_values,
+)
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
@@ -31,6 +38,13 @@ from harness.git import GitRunner
 from harness.localize import BaselineLocalizer
 from harness.prices import PriceList
 from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.setup.cache import SetupCache
+from harness.setup.certificates import certificates
+from harness.setup.phase import SetupPhase
+from harness.setup.proxy import ProxyCaps
+from harness.setup.registries import ask_clients
+from harness.setup.site import SetupRules
+from harness.setup.upstream import operator_proxy
 from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
@@ -170,7 +184,24 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         agent=_agent(settings),
         localizer=BaselineLocalizer(),
         limits=lambda workspace: _limits(settings, workspace),
+        setup=_setup(settings, workspaces),
     )
+
+
+def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
+    cache = SetupCache(workspaces.root / "setups", settings.keep_setups_mb * 2**20)
+    cache.sweep()
+    disk = settings.setup_disk_mb * 2**20
+    rules = SetupRules(
+        setting=settings.setup_hosts,
+        networks=settings.setup_networks,
+        proxy=operator_proxy(network_variables()) if settings.setup_hosts else None,
+        disk_bytes=disk,
+        seconds=settings.setup_minutes * 60.0,
+        caps=ProxyCaps(down_bytes=4 * disk),
+        certificates=certificates(network_variables()),
+    )
+    return SetupPhase(cache, rules, ask_clients=lambda: ask_clients(client_environment()))
 
 
 def _agent(settings: WorkerSettings) -> ChildAgent:

@@ -10,6 +10,7 @@ from domain.model import Attempt, CloneAccess, Outcome, Reason, Repository, Susp
 from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
 from harness.handoff import PastAttempt
 from harness.publish import StartPoint, WipChange
+from harness.setup.phase import SetupPhase
 from harness.verify import VerifiedChange
 from harness.workspace import Workspace, Workspaces
 
@@ -51,6 +52,7 @@ class Bench:
     agent: Agent
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
+    setup: SetupPhase | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class Progress:
     wip: WipChange | None = None
     verdict: Verdict | None = None
     verified: VerifiedChange | None = None
+    prepared: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,8 @@ class AttemptResult:
     restatement: Restatement | None = None
     suspects: tuple[Suspect, ...] = ()
     left_out: tuple[str, ...] = ()
+    prepared: str = ""
+    """What was set up for the tests, and why; "" for nothing."""
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 

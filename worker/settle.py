@@ -114,6 +114,7 @@ class Settler:
             left_out=result.left_out,
             receipt=receipt.sha256,
             receipt_url=self.receipts.url_of(receipt),
+            prepared=result.prepared,
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)

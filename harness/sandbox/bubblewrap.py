@@ -132,8 +132,8 @@ class BubblewrapSandbox:
             require_reachable(mount.source, identity, purpose="tool directory")
         shown = shown_mounts(policy.shown)
         for mount in shown:
-            place = mount.source if mount.source.is_dir() else mount.source.parent
-            require_reachable(place, identity, purpose="shown directory", writable=mount.writable)
+            if mount.source.is_dir():
+                require_reachable(mount.source, identity, purpose="shown directory", writable=mount.writable)
         return [*tools, *shown]
 
     def _delegation(self) -> Delegation | None:

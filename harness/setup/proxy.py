@@ -20,8 +20,9 @@ from typing import Self
 
 import structlog
 
+from domain.hosts import Target
 from harness.setup.client_hello import MOST_BYTES, NotTls, server_name
-from harness.setup.rules import Refusal, Refused, Target, parse_request
+from harness.setup.rules import Refusal, Refused, parse_request
 from harness.setup.upstream import Upstream
 
 _log = structlog.get_logger(__name__)

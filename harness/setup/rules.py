@@ -7,28 +7,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-HTTPS_PORT = 443
+from domain.hosts import Target, parse_target
+
 HOSTS_SETTING = "FIXWRIGHT_SETUP_HOSTS"
 NETWORKS_SETTING = "FIXWRIGHT_SETUP_NETWORKS"
 
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
-_NUMERIC = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*\Z")
 _REQUEST = re.compile(rb"([A-Z]{1,20}) (\S{1,2000}) HTTP/1\.[01]\r?\n")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Target:
-    """A host, lower-case and without a trailing dot, and a port."""
-
-    host: str
-    port: int = HTTPS_PORT
-
-    def __str__(self) -> str:
-        return self.host if self.port == HTTPS_PORT else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +91,6 @@ def is_public(address: Address) -> bool:
             return is_public(address.ipv4_mapped)
     plain = address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
     return plain and all(map(is_public, inner))
-
-
-def parse_target(text: str) -> Target | None:
-    """Return what `host` or `host:port` names, or None for anything else, addresses among it."""
-    host, colon, port = text.strip().lower().partition(":")
-    if not is_host_name(host) or (colon and not re.fullmatch(r"[1-9][0-9]{0,4}", port)):
-        return None
-    number = int(port) if colon else HTTPS_PORT
-    return Target(host, number) if number <= 65535 else None
-
-
-def is_host_name(text: str) -> bool:
-    """Tell whether this is a plain host name, and no address in any notation."""
-    return bool(_HOST.match(text)) and not _NUMERIC.match(text)
 
 
 def parse_request(head: bytes) -> Target:

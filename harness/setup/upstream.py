@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from domain.errors import ConfigurationError
-from harness.setup.rules import Allowance, Refusal, Refused, Target
+from domain.hosts import Target
+from harness.setup.rules import Allowance, Refusal, Refused
 
 Resolve = Callable[[str, int], list[str]]
 _MOST_HEAD = 8192

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from domain.hosts import Target
 from harness.setup.proxy import ProxyCaps, SetupProxy
-from harness.setup.rules import Allowance, Target
+from harness.setup.rules import Allowance
 from harness.setup.upstream import OperatorProxy, Upstream
 from tests.harness.setup.tls_world import HOST, Authority, Registry, connect, fetch, serving
 

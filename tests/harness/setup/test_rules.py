@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.errors import ConfigurationError
+from domain.hosts import Target, parse_target
 from harness.setup.client_hello import NotTls, server_name
-from harness.setup.rules import Allowance, Refused, Target, is_public, parse_request, parse_target
+from harness.setup.rules import Allowance, Refused, is_public, parse_request
 from harness.setup.upstream import operator_proxy
 
 PRIVATE = (
