@@ -83,6 +83,7 @@ def test_a_setup_that_fails_ends_the_attempt_before_the_agent(root: Path, uid: i
     assert "exit code 4" in place.notes("set-up")[0]
 
 
+@pytest.mark.long
 def test_documentation_goes_on_where_the_setup_fails(root: Path, uid: int | None) -> None:
     files = {"README.md": "# Lamp\n", ".fixwright.yml": "setup: {commands: ['exit 4']}\n"}
     result = Place(root, uid, files, SetupRules()).attempt("echo more >>README.md", category=Category.DOCS)

@@ -165,6 +165,7 @@ def test_a_way_out_adds_no_other(room: Path, policy, uid: int | None, bubblewrap
             assert session.run(f"rm -f {EGRESS_SOCKET}", 10).exit_code != 0
 
 
+@pytest.mark.long
 def test_what_is_written_through_a_shown_directory_counts_against_the_disk_limit(
     room: Path, policy, uid: int | None, bubblewrap: BubblewrapSandbox
 ) -> None:

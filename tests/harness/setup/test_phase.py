@@ -55,6 +55,7 @@ def test_the_same_setup_is_not_run_twice(world: SetupWorld) -> None:
     assert second.from_cache and "from the cache" in second.note and second.shown == first.shown
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "commands", "env"),
     [
@@ -82,11 +83,13 @@ def test_a_failed_setup_is_told_of_and_never_kept(world: SetupWorld) -> None:
     assert world.work_left() == []
 
 
+@pytest.mark.long
 def test_a_setup_that_takes_too_long_ends(world: SetupWorld) -> None:
     with pytest.raises(SetupFailed, match="took too long"):
         world.set_up(world.commit(FILES), "sleep 60", timeout_seconds=1)
 
 
+@pytest.mark.long
 def test_without_hosts_there_is_no_way_out(world: SetupWorld) -> None:
     prepared = world.set_up(world.commit(FILES), "env >$SETUP_DIR/env; ls /run >>$SETUP_DIR/env")
     (seen,) = world.later(prepared, world.commit({}), "cat $SETUP_DIR/env")
@@ -107,6 +110,7 @@ def test_only_what_git_does_not_track_is_kept(world: SetupWorld) -> None:
     assert "not kept: app/link" in prepared.note
 
 
+@pytest.mark.long
 def test_where_a_change_brings_the_path_itself_the_change_counts(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     prepared = world.set_up(tree, "mkdir vendor; echo old >vendor/a; echo 1 >version.gen")
@@ -147,6 +151,7 @@ def test_a_result_in_use_is_not_evicted(world: SetupWorld) -> None:
     held.release()
 
 
+@pytest.mark.long
 def test_the_longest_unused_results_go_first(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     for number in range(3):

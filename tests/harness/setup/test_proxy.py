@@ -182,6 +182,7 @@ def test_connections_at_once_are_bounded(tmp_path: Path, upstream: Upstream) -> 
             each.connect(str(proxy.path))
         client, answer = connect(proxy.path, f"CONNECT {HOST}:443 HTTP/1.1\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 429") or answer == b""
+        assert "at once" in str(proxy.refused[0])
         for each in (*idle, client):
             each.close()
 

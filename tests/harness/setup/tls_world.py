@@ -116,8 +116,8 @@ def connect(path: Path, request: str) -> tuple[socket.socket, bytes]:
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(10)
     client.connect(str(path))
-    client.sendall(request.encode("latin-1"))
     try:
+        client.sendall(request.encode("latin-1"))
         return client, client.recv(65536)
     except ConnectionError:
         return client, b""
