@@ -27,6 +27,7 @@ from app.setting_types import (
     UpperPrice,
     Word,
 )
+from app.setup_settings import SetupSettings
 from domain.budget import Caps
 from domain.model import Category, Price
 from domain.policy import MAX_RECOVERIES, Serving
@@ -161,7 +162,7 @@ class WebSettings(CommonSettings):
         return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
 
 
-class WorkerSettings(KeepingSettings, PublishingSettings, SandboxSettings, CommonSettings):
+class WorkerSettings(KeepingSettings, PublishingSettings, SandboxSettings, SetupSettings, CommonSettings):
     """What the worker process needs."""
 
     worker_name: Word = Field(

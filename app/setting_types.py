@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
+from domain.hosts import parse_target
 from domain.model import Category, Price
 from domain.pricing import read_price, read_prices
 from domain.text import clip
@@ -30,6 +32,7 @@ _COMMAND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 
 Parsed = TypeVar("Parsed")
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _from_text(parse: Callable[[str], Parsed]) -> BeforeValidator:
@@ -111,6 +114,27 @@ def _parse_labels(text: str) -> Mapping[str, Category]:
     return labels
 
 
+def _parse_setup_hosts(text: str) -> str:
+    words = list(dict.fromkeys(word.lower() for word in _words(text)))
+    for word in words:
+        if word != "auto" and parse_target(word) is None:
+            raise ValueError(f"{word!r} is not `auto` and not the name of a host")
+    return ",".join(words)
+
+
+def _parse_networks(text: str) -> tuple[Network, ...]:
+    found = []
+    for word in _words(text):
+        try:
+            network = ipaddress.ip_network(word)
+        except ValueError as error:
+            raise ValueError(f"{word!r} is not a network ({error})") from None
+        if network.is_link_local or network.is_multicast or network.prefixlen == 0:
+            raise ValueError(f"{word!r} cannot be allowed: it is no network of hosts")
+        found.append(network)
+    return tuple(found)
+
+
 def _parse_directory(text: str) -> Path:
     return Path(_not_blank(text)).expanduser().absolute()
 
@@ -163,6 +187,8 @@ Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directorie
 Patterns = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_patterns)]
 Switch = Annotated[bool, _from_text(_parse_switch)]
 Commands = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_commands)]
+SetupHosts = Annotated[str, _from_text(_parse_setup_hosts)]
+Networks = Annotated[tuple[Network, ...], NoDecode, _from_text(_parse_networks)]
 Word = Annotated[str, _from_text(str.strip)]
 
 PublicUrl = Annotated[str, _from_text(_parse_public_url)]

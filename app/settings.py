@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -27,6 +28,7 @@ __all__ = [
     "CommonSettings",
     "WebSettings",
     "WorkerSettings",
+    "client_environment",
     "data_directory_alone",
     "inherited_environment",
     "load_common_settings",
@@ -118,6 +120,19 @@ def secret_values(variables: Mapping[str, str]) -> list[str]:
 def network_variables() -> dict[str, str]:
     """Return the variables by which an operator routes outgoing calls, for the agent's process."""
     return {name: os.environ[name] for name in _NETWORK_VARIABLES if os.environ.get(name)}
+
+
+_CLIENT_VARIABLES = re.compile(
+    r"(?:PATH|HOME|LANG|XDG_CONFIG_(?:HOME|DIRS)|JAVA_HOME|GO(?:PROXY|SUMDB|ENV|ROOT)|RUSTUP_HOME)"
+    r"|(?:PIP|UV|CARGO|BUNDLE|NPM_CONFIG|YARN|NODE)_\w+",
+    re.IGNORECASE,
+)
+
+
+def client_environment() -> dict[str, str]:
+    """Return the variables by which package clients are configured, for asking them where they would go."""
+    chosen = {name: value for name, value in os.environ.items() if _CLIENT_VARIABLES.fullmatch(name)}
+    return chosen | network_variables()
 
 
 def inherited_environment() -> dict[str, str]:

@@ -17,7 +17,14 @@ from app.clock import SystemClock
 from app.forges import open_forges
 from app.last_resort import LastResort
 from app.log import configure_logging
-from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
+from app.settings import (
+    WorkerSettings,
+    client_environment,
+    load_worker_settings,
+    network_variables,
+    provider_keys,
+    secret_values,
+)
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
@@ -32,6 +39,13 @@ from harness.git import DEFAULT_COMMITTER, GitRunner, Person
 from harness.localize import BaselineLocalizer
 from harness.prices import PriceList
 from harness.sandbox.choice import SandboxWishes, choose_sandbox
+from harness.setup.cache import SetupCache
+from harness.setup.certificates import certificates
+from harness.setup.phase import SetupPhase
+from harness.setup.proxy import ProxyCaps
+from harness.setup.registries import ask_clients
+from harness.setup.site import SetupRules
+from harness.setup.upstream import operator_proxy
 from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
@@ -174,6 +188,7 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         localizer=BaselineLocalizer(),
         limits=lambda workspace: _limits(settings, workspace),
         protected=settings.protected_paths,
+        setup=_setup(settings, workspaces),
     )
 
 
@@ -194,6 +209,22 @@ def _sandbox_wishes(settings: WorkerSettings, uid: int | None) -> SandboxWishes:
 def service_mark(settings: WorkerSettings) -> str:
     """Return what tells this worker's containers from others' on the machine; the same after a restart."""
     return hashlib.sha256(f"{settings.data_dir}\0{settings.worker_name}".encode()).hexdigest()[:16]
+
+
+def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
+    cache = SetupCache(workspaces.root / "setups", settings.keep_setups_mb * 2**20)
+    cache.sweep()
+    disk = settings.setup_disk_mb * 2**20
+    rules = SetupRules(
+        setting=settings.setup_hosts,
+        networks=settings.setup_networks,
+        proxy=operator_proxy(network_variables()) if settings.setup_hosts else None,
+        disk_bytes=disk,
+        seconds=settings.setup_minutes * 60.0,
+        caps=ProxyCaps(down_bytes=4 * disk),
+        certificates=certificates(network_variables()),
+    )
+    return SetupPhase(cache, rules, ask_clients=lambda: ask_clients(client_environment()))
 
 
 def _agent(settings: WorkerSettings) -> ChildAgent:

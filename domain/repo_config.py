@@ -44,6 +44,38 @@ class TestSection(_Section):
     )
 
 
+HostName = Annotated[
+    str,
+    Field(max_length=260, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(?::[1-9][0-9]{0,4})?$"),
+]
+
+
+class SetupSection(_Section):
+    """What is installed once, before any issue's text is read, so that tests can run without a network."""
+
+    commands: list[Command] | None = Field(
+        default=None,
+        max_length=50,
+        description="Commands that install what the tests need, each by itself in the root of a fresh "
+        "checkout. Absent: the plain cases are detected, if the operator allows set-ups. Empty: nothing.",
+    )
+    env: dict[VariableName, VariableValue] = Field(
+        default_factory=dict, description="Variables set for these commands, the tests and the agent."
+    )
+    timeout_seconds: int = Field(
+        default=900,
+        ge=1,
+        le=7200,
+        strict=True,
+        description="Longest time for all commands together; the operator may allow less.",
+    )
+    hosts: Literal["auto"] | list[HostName] = Field(
+        default="auto",
+        description="Hosts that the commands need: all that the operator allows (`auto`), or only these. "
+        "One that the operator does not allow stops the task, with the line that would allow it.",
+    )
+
+
 class ResumeSection(_Section):
     """How unfinished work is handed on to people and to the next attempt."""
 
@@ -58,6 +90,7 @@ class RepoConfig(_Section):
     """What a repository says about itself. It can never raise a budget or allow a protected path."""
 
     test: TestSection = TestSection()
+    setup: SetupSection = SetupSection()
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
     )

@@ -12,6 +12,7 @@ from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
 from harness.handoff import PastAttempt
 from harness.protection import Allowed, allowed_by
 from harness.publish import StartPoint, WipChange
+from harness.setup.phase import SetupPhase
 from harness.verify import VerifiedChange
 from harness.workspace import Workspace, Workspaces
 
@@ -67,6 +68,8 @@ class Bench:
         """Return the limits of a session in a workspace, with what the sandbox must know besides."""
         return replace(self.limits(workspace), private_repository=repository.private)
 
+    setup: SetupPhase | None = None
+
 
 @dataclass(slots=True)
 class Progress:
@@ -81,6 +84,7 @@ class Progress:
     verdict: Verdict | None = None
     verified: VerifiedChange | None = None
     allowed: Allowed | None = None
+    prepared: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,8 @@ class AttemptResult:
     suspects: tuple[Suspect, ...] = ()
     left_out: tuple[str, ...] = ()
     allowed: Allowed | None = None
+    prepared: str = ""
+    """What was set up for the tests, and why; "" for nothing."""
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 

@@ -61,6 +61,7 @@ class PullFacts:
     receipt: str = ""
     receipt_url: str = ""
     allowed: Allowed | None = None
+    prepared: str = ""
 
 
 def pull_title(task: Task) -> str:
@@ -105,6 +106,7 @@ def pull_body(facts: PullFacts) -> str:
     sections = [
         f"Fixes #{facts.task.issue.number}",
         _section("How this was tested", _tested(verdict)),
+        f"Set up beforehand: {_code(facts.prepared)}." if facts.prepared else "",
         _section("Root cause", quoted(clip(claim.root_cause, 2000))) if claim else "",
         _section("The change", quoted(clip(claim.changes, 2000))) if claim else "",
         _section("Reported by the agent, not run here", _claimed(claim)) if claim else "",

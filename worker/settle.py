@@ -115,6 +115,7 @@ class Settler:
             receipt=receipt.sha256,
             receipt_url=self.receipts.url_of(receipt),
             allowed=result.allowed,
+            prepared=result.prepared,
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)

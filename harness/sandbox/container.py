@@ -24,7 +24,7 @@ from harness.sandbox.container_session import ContainerSession, Setting
 from harness.sandbox.environment import SYSTEM_PATH, command_environment
 from harness.sandbox.identity import Identity, require_reachable, settle_identity
 from harness.sandbox.limits import bound_limits, threads_of
-from harness.sandbox.mountpoints import MountPoints
+from harness.sandbox.mountpoints import MountPoints, Point
 from harness.sandbox.mounts import TEMPORARY, WORK, Mount, below, helper_mounts, search_path, tool_mounts
 from harness.sandbox.probe import Expected, probe
 from harness.sandbox.scratch import make_scratch
@@ -152,5 +152,9 @@ class ContainerSandbox:
 def _mount_points(policy: SandboxPolicy, shown: Sequence[Shown]) -> MountPoints:
     roots = ((policy.writable, WORK), (policy.scratch, TEMPORARY))
     mounts = [Mount(each.source, PurePosixPath(each.target)) for each in shown]
-    inside = [(host, point) for host, guest in roots for point in below(mounts, guest)]
+    inside = [
+        Point(host, each.target, each.source.is_file())
+        for host, guest in roots
+        for each in below(mounts, guest)
+    ]
     return MountPoints([host for host, _ in roots], inside)

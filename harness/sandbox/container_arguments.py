@@ -11,8 +11,8 @@ from domain.errors import SandboxError
 from domain.ports import Shown
 from harness.sandbox.container_engine import Engine
 from harness.sandbox.container_image import Image
-from harness.sandbox.environment import HOME
 from harness.sandbox.identity import Identity
+from harness.sandbox.places import HOME
 
 EGRESS = "/run/egress.sock"
 """Where a session finds the proxy's socket, if it has one."""

@@ -37,7 +37,8 @@ class CommandSession(ABC):
         self._group = group
         self._yield_processor = yield_processor
         self._processes_before = threads_of(identity.uid)
-        self._disk = DiskWatch([policy.writable, policy.scratch], policy.disk_bytes)
+        shown = [each.source for each in policy.shown if each.writable]
+        self._disk = DiskWatch([policy.writable, policy.scratch, *shown], policy.disk_bytes)
         self._turn = threading.Lock()
         self._stop = StopSignal()
         self._closed = False
