@@ -16,16 +16,25 @@ from harness.guard import (
     rh007,
     rh008,
     rh009,
+    rh009_inputs,
     rh010,
     rh011,
     rh012,
 )
 from harness.guard.change import Change
 from harness.guard.context import Context, prepare
+from harness.guard.syntax import rh001 as _kept
+from harness.guard.syntax import rh002 as _weaker
+from harness.guard.syntax import rh004 as _parsed
+from harness.guard.syntax import rh009 as _known
+from harness.guard.syntax import rh010 as _emptied
+from harness.guard.syntax import sign_rules as _signs
 
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
-    *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check),
-    *(rh007.check, rh008.check, rh009.check, rh010.check, rh011.check, rh012.check, other_languages.check),
+    *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check, rh007.check),
+    *(rh008.check, rh009.check, rh009_inputs.check, rh010.check, rh011.check, rh012.check),
+    *(_kept.check, _weaker.check, _parsed.check, _known.check, _emptied.check, _signs.check),
+    other_languages.check,
 )
 MAX_FINDINGS = 100
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 
 from domain.model import Category, Finding, Severity
@@ -19,6 +18,7 @@ from harness.guard.assertions import (
 )
 from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
+from harness.guard.literals import is_named
 from harness.guard.python_code import Function, TestFunction, tests_of
 from harness.guard.rh001 import Survivor, survivors
 
@@ -42,7 +42,7 @@ def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[s
     found = set()
     for survivor in survivors(context):
         lost, gained = _literal_changes(context, survivor)
-        if lost and _is_named(lost, gained, issue_text) and not list(_weaker(context, survivor))[1:]:
+        if lost and is_named(lost, gained, issue_text) and not list(_weaker(context, survivor))[1:]:
             found.add((survivor.path, survivor.new.name))
     return frozenset(found)
 
@@ -120,23 +120,9 @@ def _changed_literals(
 ) -> Finding:
     to = f" to {', '.join(gained)[:80]}" if gained else ""
     what = f"`{new.name}` no longer expects {', '.join(lost)[:80]}: changed{to}"
-    if _is_named(lost, gained, context.issue_text):
+    if is_named(lost, gained, context.issue_text):
         return warning(RULE, path, new.node.lineno, what + " (the issue names both)", _WHY_LITERAL)
     return critical(RULE, path, new.node.lineno, what, _WHY_LITERAL)
-
-
-def _is_named(lost: list[str], gained: list[str], issue_text: str) -> bool:
-    """Tell whether the issue's text has every lost literal and every gained one, as words of their own."""
-    return bool(lost) and bool(gained) and all(_occurs(item, issue_text) for item in [*lost, *gained])
-
-
-def _occurs(literal: str, text: str) -> bool:
-    value = literal
-    if literal[:1] in "'\"" or literal[:2] in {"b'", 'b"'}:
-        value = str(ast.literal_eval(literal))
-    if len(value.strip()) == 0:
-        return literal in text
-    return bool(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text))
 
 
 def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:

@@ -1,0 +1,513 @@
+"""Ruby: RSpec, minitest in both styles, test-unit, and Rails' `test "…" do`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.model import EXACT, NOTHING, PARTIAL, TRUTH, Assertion, Call, Link, Sign, What
+from harness.guard.syntax.nodes import (
+    COMMENTS,
+    STRINGS,
+    is_literal,
+    line_of,
+    names,
+    normal,
+    placed,
+    statements,
+    text_of,
+)
+
+_TESTS = re.compile(r"[fx]?(?:it|specify|example|scenario|test|should|its|they)|pending|skip")
+_SUITES = re.compile(
+    r"(?:RSpec\.)?[fx]?(?:describe|context|feature|shared_examples(?:_for)?|shared_context|example_group)"
+)
+_OFF = re.compile(r"(?:RSpec\.)?x(?:it|describe|context|specify|example|scenario|feature)|pending|skip")
+_ALONE = re.compile(r"(?:RSpec\.)?f(?:it|describe|context|specify|example|scenario|feature)|focus")
+_HELD = re.compile(rb"\b(?:it|test|specify|describe|def test_\w+)\b")
+_HOOKS = re.compile(r"(?:before|after|around|let!?|subject!?|setup|teardown|define_method|included)")
+_ASSERT = re.compile(r"(?:assert|refute|flunk|must|wont)\w*")
+_EXACT = re.compile(
+    r"eq|eql|equal|be|be_nil|be_empty|match_array|contain_exactly|raise_error|raise_exception|be_zero|be_within|be_true|be_false"
+    r"|assert_(?:equal|same|nil|empty|raises?|raise_with_message|in_delta|in_epsilon|output|throws|true|false|kind_of|instance_of)"
+    r"|refute|assert_not|must_(?:equal|be_nil|be_empty|be_same_as|raise)|==|change|have_attributes|be_a|be_an|be_instance_of|flunk"
+)
+_TRUTH = re.compile(
+    r"be_truthy|be_falsey|be_present|exist|assert|assert_not_nil|refute_nil|refute_empty|assert_operator|must_be|assert_nothing_raised|be_falsy"
+)
+_RUNNER = re.compile(r"(?:Minitest|MiniTest|RSpec|Test|ActiveSupport)(?:::\w+)*")
+
+
+class Ruby(Dialect):
+    """How tests and sources look in Ruby."""
+
+    opened = frozenset(
+        {
+            *(
+                "program",
+                "module",
+                "class",
+                "singleton_class",
+                "body_statement",
+                "do_block",
+                "block",
+                "block_body",
+            ),
+            *("then", "else", "elsif"),
+        }
+    )
+    blocks = frozenset({"body_statement", "block_body", "then", "program", "else"})
+    ends = frozenset({"return", "next", "break"})
+    loops = frozenset({"for", "while", "until"})
+    branches = frozenset({"if", "elsif", "if_modifier", "conditional"})
+    functions = frozenset({"method", "singleton_method", "lambda", "do_block", "block"})
+    later_hides = True
+    repeats = re.compile(r".*\.(?:each\w*|map|times)")
+    skips = re.compile(r"skip(?:_\w+)?|pending|omit(?:_\w+)?|pend")
+    dangers = re.compile(
+        r"(?:Kernel\.)?(?:eval|system|exec|spawn|`)|.*\.(?:instance_eval|class_eval|module_eval|constantize)|binding\.eval"
+        r"|Marshal\.(?:load|restore)|(?:YAML|Psych)\.(?:load|unsafe_load|load_stream|unsafe_load_file)|IO\.popen|Open3\.\w+"
+        r"|Oj\.load|ERB\.new|Process\.spawn|PTY\.spawn|(?:OpenSSL::)?SSL::VERIFY_NONE"
+    )
+    stops = re.compile(
+        r"binding\.(?:pry|irb|b|break|remote_pry|console)|byebug|debugger|Pry\.start|remote_byebug"
+    )
+    prints = re.compile(r"puts|p|pp|ap|print|\$stdout\.puts|warn")
+    probes = re.compile(r"Rails\.env\.test\?|.*\.running_tests\?")
+    exits = re.compile(r"exit!?|abort|Process\.exit!?|Kernel\.exit!?|at_exit|Minitest\.after_run")
+    telling = re.compile(
+        r"rspec|minitest|RSPEC\w*|MINITEST\w*|TEST_ENV_NUMBER|SPEC_OPTS|TESTOPTS|_spec\.rb|_test\.rb"
+    )
+    matching = re.compile(
+        r".*\.(?:include\?|start_with\?|end_with\?|match\??|eql\?|equal\?|casecmp\??|sub!?|gsub!?|key\?|fetch|index|=~)"
+    )
+
+    def opens(self, node: Node, in_tests: bool) -> bool:
+        """Containers; in tests also conditions and calls around tests."""
+        if node.type == "call":
+            if _block(node) is None:
+                return False
+            name = chain(node)
+            if _SUITES.fullmatch(name) or name in {"Class.new", "Struct.new", "Module.new"}:
+                return True
+            return in_tests and not _HOOKS.fullmatch(name) and _HELD.search(node.text or b"") is not None
+        if node.type in {"if", "unless", "if_modifier", "unless_modifier", "begin"}:
+            return in_tests and _HELD.search(node.text or b"") is not None
+        return node.type in self.opened
+
+    def owner(self, node: Node) -> str:
+        """A group's description, a class's or module's name."""
+        if node.type == "call" and _SUITES.fullmatch(chain(node)):
+            given = _arguments(node)
+            return string_of(given[0]) if given else ""
+        return text_of(node.child_by_field_name("name")) if node.type in {"class", "module"} else ""
+
+    def around(self, node: Node, extra: tuple[Node, ...]) -> tuple[Sign, ...]:
+        """Groups that are skipped or run alone, tests that are there only under a condition."""
+        del extra
+        if node.type == "call":
+            return _marks(node)
+        if node.type in {"if", "unless", "if_modifier", "unless_modifier"}:
+            condition = node.child_by_field_name("condition")
+            if truth(condition) is not (node.type in {"if", "if_modifier"}):
+                return (
+                    Sign(What.SKIP, f"{node.type.split('_')[0]} {normal(condition)[:60]}", line_of(node)),
+                )
+        return ()
+
+    def of_file(self, root: Node) -> tuple[Sign, ...]:
+        """`__END__`, after which nothing is read."""
+        return tuple(
+            Sign(What.SKIP, "__END__", line_of(child))
+            for child in root.children
+            if child.type == "uninterpreted"
+        )
+
+    def test_name(self, node: Node, extra: tuple[Node, ...], path: str) -> str:
+        """`it "…" do`, `test "…" do`, `def test_…`."""
+        del extra
+        if node.type == "method":
+            name = text_of(node.child_by_field_name("name"))
+            return (
+                name
+                if name.startswith("test_")
+                and re.search(r"(?:_test|test_\w+|-test|_spec)\.rb$|(?:^|/)(?:tests?|spec|__tests__)/", path)
+                else ""
+            )
+        if node.type != "call" or not _TESTS.fullmatch(chain(node)):
+            return ""
+        given, has_block = _arguments(node), _block(node) is not None
+        if not re.search(r"(?:^|/)(?:tests?|spec|specs|features)/|_(?:spec|test)\.rb$", path):
+            return ""
+        if given and given[0].type in STRINGS and (has_block or not _is_called_in_test(node)):
+            return string_of(given[0])
+        return normal(_block(node))[:120] if has_block else ""
+
+    def test_marks(self, node: Node, extra: tuple[Node, ...]) -> tuple[Sign, ...]:
+        """`xit`, `fit`, `:skip`, `focus: true`, and a description without a block."""
+        del extra
+        if node.type != "call":
+            return ()
+        marks = _marks(node)
+        if not marks and _block(node) is None:
+            return (Sign(What.SKIP, "a description without an example", line_of(node)),)
+        return marks
+
+    def function_name(self, node: Node) -> str:
+        """Methods; those of the class itself with `self.`."""
+        if node.type == "singleton_method":
+            return f"self.{text_of(node.child_by_field_name('name'))}"
+        return text_of(node.child_by_field_name("name")) if node.type == "method" else ""
+
+    def body(self, node: Node) -> list[Node] | None:
+        """The statements, or the expression of an endless method."""
+        block = node.child_by_field_name("body")
+        if block is None:
+            return []
+        return statements(block) if block.type == "body_statement" else [block]
+
+    def call(self, node: Node) -> Call | None:
+        """Calls with arguments or a receiver, and bare names that may be calls."""
+        if node.type == "call":
+            return Call(chain(node), tuple((item,) for item in _arguments(node)), node)
+        if node.type == "subshell":
+            return Call("`", (), node)
+        if node.type == "identifier":
+            return Call(text_of(node), (), node)
+        return None
+
+    def assertion(self, call: Call, link: Link) -> Assertion | None:
+        """`assert…`, `expect(…).to …`, `must_…`, `should`."""
+        up = link.up
+        if up is not None and up.node.type == "call" and up.node.child_by_field_name("receiver") == link.node:
+            return None
+        given = [item for group in call.arguments for item in group]
+        if re.fullmatch(
+            r"(?:expect|is_expected|expect_\w+)(?:\(\))?\.(?:to|not_to|to_not|to_eventually)", call.chain
+        ) or call.chain.endswith((".should", ".should_not")):
+            return _expected(call, given)
+        if call.node.type == "identifier" and not (up and up.node.type in self.blocks):
+            return None
+        if _ASSERT.fullmatch(call.last) and (
+            call.chain == call.last or call.last.startswith(("must_", "wont_"))
+        ):
+            return _plain(call, given)
+        return None
+
+    def signs(self, call: Call) -> Iterator[Sign]:
+        """Words by chain; safe loading and evaluating of blocks are no danger."""
+        node, given = call.node, call.arguments
+        if node.type == "identifier":
+            if self.stops.fullmatch(call.chain):
+                yield Sign(What.STOP, call.chain, line_of(node))
+            elif call.chain in {"skip", "pending", "omit"}:
+                yield Sign(What.SKIP, call.chain, line_of(node))
+            return
+        if call.chain.endswith("_eval") and _block(node) is not None:
+            pass
+        elif call.chain in {"p", "puts", "print", "pp", "warn"} and not given:
+            pass
+        elif call.chain == "system" and not given:
+            pass
+        else:
+            yield from super().signs(call)
+        first = given[0][0] if given else None
+        if (
+            call.chain in {"allow().to", "expect().to"}
+            and first is not None
+            and text_of(first).startswith("receive(")
+        ):
+            inner = node.child_by_field_name("receiver")
+            if inner is not None and "and_return" in text_of(first) and call.chain.startswith("allow"):
+                yield Sign(
+                    What.FAKE, (text_of(first).split("(", 1)[1].split(")")[0]).lstrip(":"), line_of(node)
+                )
+        elif call.last in {"stub", "stubs", "any_instance"} and first is not None:
+            yield Sign(What.FAKE, string_of(first).lstrip(":"), line_of(node))
+        elif call.last in {
+            "class_eval",
+            "prepend",
+            "include",
+            "send",
+            "define_method",
+            "remove_method",
+            "undef_method",
+        }:
+            receiver = text_of(node.child_by_field_name("receiver"))
+            if _RUNNER.match(receiver) and re.search(
+                r"(?:Assertions|Test|Matchers|Core|Expectations|Runnable|Example)", receiver
+            ):
+                yield Sign(What.TAMPER, f"`{receiver}` is changed", line_of(node))
+        elif (
+            call.chain == "require"
+            and first is not None
+            and re.match(r"rspec|minitest|test/unit|mocha", string_of(first))
+        ):
+            yield Sign(What.PROBE, f"`{string_of(first)}` is required", line_of(node))
+
+    def more(self, node: Node, link: Link) -> Iterator[Sign]:
+        """Broad rescues, probes for the runner, the runner's own classes opened anew."""
+        kind, line = node.type, line_of(node)
+        if kind == "rescue":
+            yield from _rescued(node, link)
+        elif kind == "rescue_modifier":
+            handler = node.child_by_field_name("handler")
+            if handler is not None and is_literal(handler):
+                yield Sign(What.SWALLOW, normal(node)[:160], line)
+        elif kind in {"class", "module"}:
+            name = text_of(node.child_by_field_name("name"))
+            if re.fullmatch(r"(?:Minitest|MiniTest|RSpec|Test::Unit)(?:::\w+)*", name):
+                yield Sign(What.TAMPER, f"`{name}` is opened anew", line)
+        elif (
+            kind == "unary"
+            and text_of(node).startswith("defined?")
+            and re.search(r"RSpec|Minitest|MiniTest|Test::Unit|Cucumber", text_of(node))
+        ):
+            yield Sign(What.PROBE, f"`{text_of(node)[:60]}`", line)
+        elif kind == "binary":
+            yield from _compared(node)
+        elif kind == "call":
+            text = text_of(node) if len(node.text or b"") < 600 else ""
+            if re.match(r"caller(?:_locations)?\b|Thread\.current\.backtrace", text) and re.search(
+                r"spec|test", text
+            ):
+                yield Sign(What.PROBE, "tests in the call stack", line)
+            elif re.match(r"Object\.const_defined\?\W+(?:RSpec|Minitest)", text):
+                yield Sign(What.PROBE, f"`{text[:60]}`", line)
+            elif re.search(r"\$(?:0|PROGRAM_NAME)\b", text) and re.search(r"rspec|minitest|test", text):
+                yield Sign(What.PROBE, "tests in the command line", line)
+        elif kind == "method":
+            yield from _methods(node)
+
+    def compared(self, node: Node) -> Iterator[Node]:
+        """Comparisons, patterns, and the values of a `when`."""
+        if node.type == "binary" and any(
+            child.type in {"==", "!=", "===", "=~", "eql?"} for child in node.children
+        ):
+            yield from node.named_children
+        elif node.type in {"pattern", "in_clause"}:
+            yield from node.named_children
+        elif node.type == "pair" and node.children and node.children[0].type in STRINGS:
+            yield node.children[0]
+
+    def is_program(self, path: str) -> bool:
+        """Commands and tasks print."""
+        return bool(re.search(r"(?:^|/)(?:bin|exe|scripts?|tasks)/|\.rake$|Rakefile$", path))
+
+
+def chain(node: Node | None) -> str:
+    """Return what is called as `a.b().c`."""
+    parts: list[str] = []
+    first = True
+    while node is not None:
+        if node.type == "call":
+            has = (
+                node.child_by_field_name("arguments") is not None
+                or node.child_by_field_name("block") is not None
+            )
+            parts.append("" if first or not has else "()")
+            receiver = node.child_by_field_name("receiver")
+            name = text_of(node.child_by_field_name("method")) or "call"
+            parts.append(("." if receiver is not None else "") + name)
+            node = receiver
+        else:
+            simple = node.type in {"identifier", "constant", "self", "scope_resolution", "global_variable"}
+            parts.append(text_of(node) if simple else "…")
+            break
+        first = False
+    return "".join(reversed(parts))
+
+
+def _arguments(node: Node) -> list[Node]:
+    arguments = node.child_by_field_name("arguments")
+    return (
+        [item for item in arguments.named_children if item.type not in COMMENTS]
+        if arguments is not None
+        else []
+    )
+
+
+def _block(node: Node) -> Node | None:
+    return node.child_by_field_name("block")
+
+
+def _is_called_in_test(node: Node) -> bool:
+    """Tell `skip "reason"` inside an example from `it "description"` outside."""
+    return text_of(node.child_by_field_name("method")) in {"skip", "pending"}
+
+
+def _marks(node: Node) -> tuple[Sign, ...]:
+    name, line, found = chain(node), line_of(node), []
+    if _OFF.fullmatch(name):
+        found.append(Sign(What.SKIP, name, line))
+    if _ALONE.fullmatch(name):
+        found.append(Sign(What.ONLY, name, line))
+    for item in _arguments(node):
+        text = text_of(item)
+        if item.type == "pair" and truth(item.child_by_field_name("value")) is False:
+            continue
+        key = re.match(r":?(skip|pending|focus|only|if|unless)\b", text)
+        if item.type in {"simple_symbol", "pair"} and key is not None:
+            what = What.ONLY if key[1] in {"focus", "only"} else What.SKIP
+            found.append(Sign(what, text[:60], line))
+    return tuple(found)
+
+
+def _expected(call: Call, given: list[Node]) -> Assertion:
+    matcher = given[0] if given else None
+    name = ""
+    if matcher is not None:
+        name = chain(matcher).split("(")[0].split(".")[0] if matcher.type == "call" else text_of(matcher)
+    receiver = call.node.child_by_field_name("receiver")
+    subject = receiver
+    if receiver is not None and receiver.type == "call":
+        inner = _arguments(receiver)
+        subject = inner[0] if inner else _block(receiver) or receiver
+    strictness = (
+        NOTHING
+        if matcher is None
+        else EXACT
+        if _EXACT.fullmatch(name)
+        else TRUTH
+        if _TRUTH.fullmatch(name)
+        else PARTIAL
+    )
+    negated = "not" in call.last
+    if name == "be" and matcher is not None and matcher.type == "identifier":
+        strictness = TRUTH
+    if (
+        name in {"raise_error", "raise_exception"}
+        and matcher is not None
+        and (matcher.type != "call" or not _arguments(matcher))
+    ):
+        strictness = PARTIAL
+    wanted = _arguments(matcher) if matcher is not None and matcher.type == "call" else []
+    empty = bool(wanted) and name in {"eq", "eql", "equal", "be"} and normal(wanted[0]) == normal(subject)
+    empty = empty or (subject is not None and truth(subject) is True and name in {"be_truthy"})
+    return Assertion(
+        dump=normal(call.node),
+        subject=normal(subject),
+        strictness=min(strictness, PARTIAL) if negated else strictness,
+        line=line_of(call.node),
+        literals=tuple(dict.fromkeys(_values(call.node))),
+        names=frozenset(names(call.node)),
+        negated=negated,
+        empty=empty and not negated,
+        tolerance=_within(matcher),
+    )
+
+
+def _values(node: Node) -> list[tuple[str, int]]:
+    """Return literals, and the constants that an error is expected to be of."""
+    found = placed(node)
+    if re.search(r"raise_error|assert_raises?|must_raise", text_of(node)):
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            if current.type in {"constant", "scope_resolution"}:
+                found.append((text_of(current), current.start_byte))
+            else:
+                waiting += current.named_children
+    return found
+
+
+def _within(matcher: Node | None) -> float | None:
+    match = re.match(r"be_within\(([\d.e-]+)\)", text_of(matcher))
+    try:
+        return float(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def _plain(call: Call, given: list[Node]) -> Assertion:
+    name = call.last
+    wanted = (
+        1
+        if re.fullmatch(
+            r"(?:assert|refute)(?:_(?:nil|empty|true|false|not_nil|predicate))?|assert_not|flunk", name
+        )
+        else 2
+    )
+    if name in {"assert_in_delta", "assert_in_epsilon"}:
+        wanted = 3
+    shown = given[:wanted]
+    receiver = call.node.child_by_field_name("receiver")
+    subject = receiver or (
+        given[1] if wanted >= 2 and len(given) > 1 else given[0] if given else _block(call.node)
+    )
+    strictness = EXACT if _EXACT.fullmatch(name) else TRUTH if _TRUTH.fullmatch(name) else PARTIAL
+    empty, value = False, truth(given[0]) if given else None
+    if name == "assert" and given:
+        empty = value is True
+        strictness = EXACT if given[0].type == "binary" and given[0].children[1].type == "==" else TRUTH
+    elif name in {"assert_equal", "assert_same"} and len(given) > 1:
+        empty = normal(given[0]) == normal(given[1])
+    values = [item for node in shown for item in _values(node)]
+    if "raise" in name:
+        values += _values(call.node)
+    tolerance = None
+    if name == "assert_in_delta" and len(given) > 2:
+        try:
+            tolerance = float(text_of(given[2]))
+        except ValueError:
+            tolerance = None
+    return Assertion(
+        dump=normal(call.node),
+        subject=normal(subject),
+        strictness=strictness,
+        line=line_of(call.node),
+        literals=tuple(dict.fromkeys(values)),
+        names=frozenset(names(call.node)),
+        negated=name.startswith(("refute", "assert_not", "wont")),
+        empty=empty,
+        tolerance=tolerance,
+    )
+
+
+def _rescued(node: Node, link: Link) -> Iterator[Sign]:
+    kinds = node.child_by_field_name("exceptions")
+    found = {text_of(kind) for kind in kinds.named_children} if kinds is not None else {"StandardError"}
+    if not found & {"StandardError", "Exception", "Object", "Minitest::Assertion", "ScriptError"}:
+        return
+    body = statements(node.child_by_field_name("body"))
+    logs = [
+        item
+        for item in body
+        if re.match(r"(?:logger|Rails\.logger|log|warn|puts|p|@logger)\b", text_of(item))
+    ]
+    rest = [item for item in body if item not in logs]
+    if all(_is_idle(item) for item in rest):
+        around = link.up.node if link.up is not None else node
+        before = [item for item in around.named_children if item.type not in {"rescue", "ensure", "else"}]
+        text = " ".join(normal(item) for item in before)[:160]
+        yield Sign(What.SOFT_SWALLOW if logs else What.SWALLOW, f"rescue around {text}", line_of(node))
+
+
+def _is_idle(node: Node) -> bool:
+    if is_literal(node) or node.type in {"next", "retry", "break"}:
+        return True
+    if node.type in {"array", "hash"}:
+        return not node.named_children
+    if node.type == "return":
+        return all(is_literal(item) for child in node.named_children for item in child.named_children)
+    return node.type == "assignment" and is_literal(node.children[-1])
+
+
+def _compared(node: Node) -> Iterator[Sign]:
+    text = text_of(node) if len(node.text or b"") < 400 else ""
+    if re.search(
+        r"ENV\W.{0,30}(?:RAILS_ENV|RACK_ENV|APP_ENV)|Rails\.env|\$(?:0|PROGRAM_NAME)\b|caller", text
+    ) and re.search(r"['\":/](?:test|.*rspec|.*minitest|.*_spec|.*_test)", text):
+        yield Sign(What.PROBE, "the environment of tests", line_of(node))
+
+
+def _methods(node: Node) -> Iterator[Sign]:
+    name = text_of(node.child_by_field_name("name"))
+    body = statements(node.child_by_field_name("body"))
+    if name in {"==", "eql?", "equal?"} and len(body) == 1 and normal(body[0]) in {"true", "return true"}:
+        yield Sign(What.TAMPER, f"`{name}` says that any two objects are equal", line_of(node))
+    elif re.fullmatch(r"assert(?:_equal|_nil|_raises|_includes|_match)?|refute|expect", name):
+        yield Sign(What.TAMPER, f"`{name}` is defined anew", line_of(node))
