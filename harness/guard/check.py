@@ -29,6 +29,7 @@ from harness.guard.syntax import rh004 as _parsed
 from harness.guard.syntax import rh009 as _known
 from harness.guard.syntax import rh010 as _emptied
 from harness.guard.syntax import sign_rules as _signs
+from harness.guard.waivers import with_ids
 
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check, rh007.check),
@@ -47,4 +48,4 @@ def guard(change: Change, category: Category, issue_text: str = "") -> tuple[Fin
         findings,
         key=lambda item: (item.severity is not Severity.CRITICAL, item.rule, item.path, item.line, item.what),
     )
-    return tuple(ordered[:MAX_FINDINGS])
+    return with_ids(change, ordered[:MAX_FINDINGS])

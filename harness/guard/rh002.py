@@ -21,6 +21,7 @@ from harness.guard.context import Context, critical, prepare, warning
 from harness.guard.literals import is_named
 from harness.guard.python_code import Function, TestFunction, tests_of
 from harness.guard.rh001 import Survivor, survivors
+from harness.guard.syntax import rh002 as syntax_rh002
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
@@ -44,7 +45,7 @@ def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[s
         lost, gained = _literal_changes(context, survivor)
         if lost and is_named(lost, gained, issue_text) and not list(_weaker(context, survivor))[1:]:
             found.add((survivor.path, survivor.new.name))
-    return frozenset(found)
+    return frozenset(found) | syntax_rh002.corrected(context)
 
 
 def replaced_expectations(change: Change, issue_text: str) -> Mapping[Finding, tuple[str, str]]:
@@ -61,7 +62,7 @@ def replaced_expectations(change: Change, issue_text: str) -> Mapping[Finding, t
         finding = _changed_literals(context, path, new, lost, gained) if lost and gained else None
         if finding is not None and finding.severity is Severity.CRITICAL and _is_in_place(survivor):
             found[finding] = (path, new.name)
-    return found
+    return {**found, **syntax_rh002.replaced(context)}
 
 
 def _is_in_place(survivor: Survivor) -> bool:

@@ -79,6 +79,11 @@ class Dialect(ABC):
         del node, extra
         return ()
 
+    def of_attributes(self, extra: tuple[Node, ...]) -> Iterator[Sign]:
+        """Yield what attributes before a unit are signs of."""
+        del extra
+        return iter(())
+
     @abstractmethod
     def body(self, node: Node) -> list[Node] | None:
         """Return the statements of a function, None where it has no body."""
@@ -98,11 +103,9 @@ class Dialect(ABC):
 
     def compared(self, node: Node) -> Iterator[Node]:
         """Yield the nodes that a node compares something with."""
-        if node.type in {"binary_expression", "binary"} and any(
+        if (node.type in {"binary_expression", "binary"} and any(
             child.type in {"==", "===", "!=", "!=="} for child in node.children
-        ):
-            yield from node.named_children
-        elif node.type in {"switch_case", "expression_case", "when", "match_pattern", "switch_label"}:
+        )) or node.type in {"switch_case", "expression_case", "when", "match_pattern", "switch_label"}:
             yield from node.named_children
 
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.model import EXACT, NOTHING, PARTIAL, TRUTH, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import line_of, names, normal, placed, statements, text_of
 
@@ -160,6 +161,8 @@ class Go(Dialect):
             yield from _assigned(node, link)
         elif kind == "keyed_element" and re.fullmatch(r"InsecureSkipVerify:\s*true", text_of(node)):
             yield Sign(What.DANGER, "InsecureSkipVerify: true", line)
+        elif kind == "binary_expression":
+            yield from hidden_in(node)
         elif kind == "method_declaration":
             yield from _always_equal(node)
 

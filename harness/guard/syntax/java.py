@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.model import EXACT, NOTHING, PARTIAL, TRUTH, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
     STRINGS,
@@ -235,6 +236,8 @@ class Java(Dialect):
                 yield Sign(What.PROBE, "tests in the call stack or command line", line)
             elif re.match(r"System\.setProperty\(\s*\"(?:junit|surefire|java\.awt)", text):
                 yield Sign(What.TAMPER, "a property of the runner is set", line)
+        elif kind == "binary_expression":
+            yield from hidden_in(node)
         elif kind in {"method_declaration"}:
             yield from _always_equal(node)
 
@@ -245,7 +248,7 @@ def chain(node: Node | None) -> str:
     first = True
     while node is not None:
         if node.type == "method_invocation":
-            parts.append(("" if first else "()"))
+            parts.append("" if first else "()")
             parts.append("." + text_of(node.child_by_field_name("name")))
             node = node.child_by_field_name("object")
         elif node.type == "field_access":

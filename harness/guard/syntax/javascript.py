@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.javascript_asserts import assertion_of
 from harness.guard.syntax.model import Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
@@ -314,6 +315,8 @@ class JavaScript(Dialect):
                 yield Sign(What.PROBE, f"`{name}` is loaded", line)
         elif kind == "pair":
             yield from _paired(node)
+        elif kind == "shorthand_property_identifier_pattern" and self.telling.fullmatch(text_of(node)):
+            yield Sign(What.PROBE, f"`{text_of(node)}`", line)
         elif kind == "jsx_attribute" and text_of(node).startswith("dangerouslySetInnerHTML"):
             yield Sign(What.DANGER, "dangerouslySetInnerHTML", line)
         elif kind in {
@@ -327,6 +330,7 @@ class JavaScript(Dialect):
 
     def _probed(self, node: Node) -> Iterator[Sign]:
         kind, line = node.type, line_of(node)
+        yield from hidden_in(node)
         if kind == "member_expression":
             chain = self.chain(node)
             if re.fullmatch(

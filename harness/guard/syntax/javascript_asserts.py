@@ -103,7 +103,9 @@ def _is_heard(link: Link) -> bool:
 
 
 def _weakened(made: Assertion) -> Assertion:
-    return Assertion(made.dump, made.subject, NOTHING, made.line, made.literals, made.names, made.negated)
+    return Assertion(
+        f"unheard {made.dump}", made.subject, NOTHING, made.line, made.literals, made.names, made.negated
+    )
 
 
 def _plain(call: Call, last: str) -> Assertion:

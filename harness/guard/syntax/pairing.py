@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.guard.syntax.files import SyntaxFile
+from harness.guard.syntax.grammar import Language
 from harness.guard.syntax.model import Kind
 from harness.guard.syntax.nodes import text_of
 from harness.guard.syntax.view import View
@@ -32,12 +33,17 @@ class Tests:
     def surplus(self) -> Counter[str]:
         """Count the assertions that came on top of those that the paired tests had."""
         found: Counter[str] = Counter()
-        for view in self.new:
+        for view in filter(runs, self.new):
             found.update(assertion.dump for assertion in view.assertions)
         for old, new in self.pairs:
             mine = Counter(assertion.dump for assertion in new.assertions)
             found.update(mine - Counter(assertion.dump for assertion in old.assertions))
         return found
+
+
+def runs(view: View) -> bool:
+    """Tell whether a test is in a file that a runner collects; in Rust that is any."""
+    return view.unit.language is Language.RUST or is_test_file(view.unit.path)
 
 
 def paired(files: Sequence[SyntaxFile]) -> Tests:
@@ -74,8 +80,8 @@ def paired(files: Sequence[SyntaxFile]) -> Tests:
 
 def _where_it_runs(view: View, others: Sequence[View]) -> Iterator[View]:
     """Yield those in files that a runner collects, if the test's own file was one."""
-    was_collected = is_test_file(view.unit.path)
-    return (other for other in others if not was_collected or is_test_file(other.unit.path))
+    was_collected = runs(view)
+    return (other for other in others if not was_collected or runs(other))
 
 
 def _alike(view: View, others: Iterator[View], taken: set[int]) -> Iterator[View]:
@@ -107,7 +113,7 @@ def _without_covered(lost: list[View], tests: Tests) -> list[View]:
             surplus -= needed
         else:
             kept.append(view)
-    tables = [view for view in tests.new if view.loops] + [
+    tables = [view for view in filter(runs, tests.new) if view.loops or view.cases] + [
         new for old, new in tests.pairs if new.loops > old.loops or new.cases
     ]
     return [view for view in kept if not any(_is_row(view, table) for table in tables)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from domain.model import Finding
+from domain.model import Finding, Severity
 from harness.guard.context import Context, critical, warning
 from harness.guard.literals import is_named
 from harness.guard.syntax.files import SyntaxFile
@@ -35,6 +35,31 @@ def check(context: Context) -> Iterator[Finding]:
             yield from _helpers_weaker(file)
             yield from _data(context, file)
             yield from _faked(context, file)
+
+
+def corrected(context: Context) -> frozenset[tuple[str, str]]:
+    """Return (path, test) whose changed expectation the issue names: both the old and the new literal."""
+    surplus, found = context.tests.surplus(), set()
+    for old, new in context.tests.pairs:
+        lost, gained = literal_changes(context, old, new)
+        if lost and is_named(lost, gained, context.issue_text) and not list(weaker(context, old, new, surplus))[1:]:
+            parts = new.unit.name.split(" › ")
+            found |= {(new.unit.path, by.join(parts)) for by in (" ", " > ", " › ", "::", ".", "#")}
+            found.add((new.unit.path, new.unit.short))
+    return frozenset(found)
+
+
+def replaced(context: Context) -> dict[Finding, tuple[str, str]]:
+    """Return the critical findings of tests in place that expect other literals instead: → (path, test)."""
+    found = {}
+    for old, new in context.tests.pairs:
+        if (old.unit.path, old.unit.name) != (new.unit.path, new.unit.name):
+            continue
+        lost, gained = literal_changes(context, old, new)
+        finding = changed_literals(context, new, lost, gained) if lost and gained else None
+        if finding is not None and finding.severity is Severity.CRITICAL:
+            found[finding] = (new.unit.path, new.unit.short)
+    return found
 
 
 def weaker(context: Context, old: View, new: View, surplus: Counter[str]) -> Iterator[Finding]:

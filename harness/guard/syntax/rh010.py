@@ -12,7 +12,7 @@ from harness.guard.context import Context, critical, warning
 from harness.guard.syntax.dialect import Dialect, truth
 from harness.guard.syntax.files import SyntaxFile, is_others
 from harness.guard.syntax.model import Kind, Unit
-from harness.guard.syntax.nodes import IDENTIFIERS, is_literal, names, text_of, walk
+from harness.guard.syntax.nodes import IDENTIFIERS, is_literal, text_of, walk
 from harness.guard.syntax.view import is_end
 
 RULE = "RH010"
@@ -23,6 +23,25 @@ _UNDONE = re.compile(
     r"|(?:throw|raise)\b.*(?i:not implemented|todo|unsupported).*|NotImplementedError",
     re.DOTALL,
 )
+
+_WRAPPERS = frozenset(
+    {
+        *(
+            "Ok",
+            "Some",
+            "None",
+            "Err",
+            "nil",
+            "undefined",
+            "Optional",
+            "Collections",
+            "empty",
+            "emptyList",
+            "List",
+        )
+    }
+)
+"""Names that may stand around a constant without making it more than one."""
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -84,20 +103,19 @@ def _works(body: list[Node]) -> bool:
         return False
     if len(body) == 1 and _UNDONE.fullmatch(text_of(body[0]).strip().rstrip(";")):
         return False
-    if any(
-        item.type in {"call_expression", "call", "method_invocation", "macro_invocation"}
-        for node in body
-        for item in walk(node)
-    ):
-        return not all(_UNDONE.fullmatch(text_of(node).strip().rstrip(";")) for node in body)
-    return any(_does(node) for node in body)
+    return any(_does(node) for node in body) and not all(_is_undone(node) for node in body)
+
+
+def _is_undone(node: Node) -> bool:
+    return _UNDONE.fullmatch(text_of(node).strip().rstrip(";")) is not None
 
 
 def _does(node: Node) -> bool:
-    if is_literal(node) or node.type in {"object", "array", "hash"}:
-        return bool(names(node))
+    """Tell whether anything is named but what wraps a constant."""
+    if is_literal(node):
+        return False
     return any(
-        item.type in IDENTIFIERS or item.type in {"self", "this"}
+        item.type in IDENTIFIERS or item.type in {"self", "this", "super", "scoped_identifier"}
         for item in walk(node)
-        if text_of(item) not in {"Ok", "Some", "None", "nil", "undefined", "Optional", "Collections"}
+        if text_of(item) not in _WRAPPERS
     )

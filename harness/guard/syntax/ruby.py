@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.model import EXACT, NOTHING, PARTIAL, TRUTH, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
     COMMENTS,
@@ -206,11 +207,7 @@ class Ruby(Dialect):
             elif call.chain in {"skip", "pending", "omit"}:
                 yield Sign(What.SKIP, call.chain, line_of(node))
             return
-        if call.chain.endswith("_eval") and _block(node) is not None:
-            pass
-        elif call.chain in {"p", "puts", "print", "pp", "warn"} and not given:
-            pass
-        elif call.chain == "system" and not given:
+        if (call.chain.endswith("_eval") and _block(node) is not None) or (call.chain in {"p", "puts", "print", "pp", "warn"} and not given) or (call.chain == "system" and not given):
             pass
         else:
             yield from super().signs(call)
@@ -268,6 +265,7 @@ class Ruby(Dialect):
         ):
             yield Sign(What.PROBE, f"`{text_of(node)[:60]}`", line)
         elif kind == "binary":
+            yield from hidden_in(node)
             yield from _compared(node)
         elif kind == "call":
             text = text_of(node) if len(node.text or b"") < 600 else ""
@@ -284,11 +282,9 @@ class Ruby(Dialect):
 
     def compared(self, node: Node) -> Iterator[Node]:
         """Comparisons, patterns, and the values of a `when`."""
-        if node.type == "binary" and any(
+        if (node.type == "binary" and any(
             child.type in {"==", "!=", "===", "=~", "eql?"} for child in node.children
-        ):
-            yield from node.named_children
-        elif node.type in {"pattern", "in_clause"}:
+        )) or node.type in {"pattern", "in_clause"}:
             yield from node.named_children
         elif node.type == "pair" and node.children and node.children[0].type in STRINGS:
             yield node.children[0]

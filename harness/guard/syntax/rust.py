@@ -104,6 +104,12 @@ class Rust(Dialect):
                 )
         return tuple(marks)
 
+    def of_attributes(self, extra: tuple[Node, ...]) -> Iterator[Sign]:
+        """Code that is there only where it is not tested."""
+        for item in extra:
+            if re.search(r"cfg(?:_attr)?\(.*\bnot\(\s*test\b", text_of(item)):
+                yield Sign(What.PROBE, normal(item)[:80], line_of(item))
+
     def function_name(self, node: Node) -> str:
         """Functions and methods."""
         return text_of(node.child_by_field_name("name")) if node.type == "function_item" else ""
@@ -170,6 +176,8 @@ class Rust(Dialect):
                 yield Sign(What.SWALLOW, f"{normal(node)[:120]};", line)
             elif name.endswith("thread::current().name") or name == "thread::current":
                 yield Sign(What.PROBE, "the thread's name", line)
+        elif kind == "attribute_item" and re.search(r"\bcfg(?:_attr)?\(.*\btest\b", text_of(node)):
+            yield Sign(What.PROBE, normal(node)[:80], line)
         elif kind == "match_arm":
             yield from _swallowing_arm(node)
         elif kind == "if_expression":

@@ -80,6 +80,7 @@ def view_of(unit: Unit, dialect: Dialect) -> View:
     """Read a unit once, from top to bottom, without what can never run."""
     view = View(unit)
     view.signs += unit.marks
+    view.signs += dialect.of_attributes(unit.extra)
     for head in dialect.table(unit.node, unit.extra):
         view.cases.update(placed(head))
     read = 0
@@ -93,11 +94,14 @@ def view_of(unit: Unit, dialect: Dialect) -> View:
 
 def _read(view: View, link: Link, dialect: Dialect) -> None:
     node = link.node
+    if not node.is_named:
+        return
     call = dialect.call(node)
     if call is not None:
         assertion = dialect.assertion(call, link)
         if assertion is not None:
             view.assertions.append(assertion)
+            view.placed.update(assertion.literals)
         view.signs += dialect.signs(call)
         view.called.add(call.last)
         if dialect.repeats.fullmatch(call.chain):

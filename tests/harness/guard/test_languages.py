@@ -257,7 +257,7 @@ JS_ADDS = "  it('adds', () => {\n    expect(add(1, 2)).toBe(3);\n    expect(add(
 GO_ZERO = GO[GO.index("func TestZero") :]
 JAVA_CLOSE = "    @Test\n    void close() {\n        assertEquals(0.3, Add.sum(0.1, 0.2), 0.001);\n    }\n"
 RB_CLOSE = "    it 'is close' do\n      expect(sum(0.1, 0.2)).to be_within(0.001).of(0.3)\n    end\n"
-RS_ADDS = "    #[test]\n    fn adds() {\n        assert_eq!(add(1, 2), 3);\n        assert!(add(2, 2) == 4, \"no\");\n    }\n"
+RS_ADDS = '    #[test]\n    fn adds() {\n        assert_eq!(add(1, 2), 3);\n        assert!(add(2, 2) == 4, "no");\n    }\n'
 
 REFUSED: dict[str, list[tuple[str, Files]]] = {
     "RH001": [
