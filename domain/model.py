@@ -291,7 +291,7 @@ class Localization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the guard objects to, and where. By `id` a maintainer may allow it; two findings are equal without."""
+    """What the guard objects to, and where. By `id` a maintainer may allow it; it does not count in `==`."""
 
     rule: str
     path: str

@@ -23,7 +23,7 @@ def is_everyday(literal: str) -> bool:
 
 
 def is_telling(literal: str) -> bool:
-    """Tell whether a literal, given as Python writes it, is no accident where source and test both have it."""
+    """Tell whether a literal, as Python writes it, is no accident where source and test both have it."""
     try:
         value = ast.literal_eval(literal)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -80,7 +80,8 @@ def check(context: Context) -> Iterator[Finding]:
         if language is not None and (is_test_file(path) or language.tests.search(delta.old_text)):
             yield from _tests(context, delta, language, moved_to)
     if read_as_text:
-        what = f"not analysed by syntax: {len(read_as_text)} files in languages without a grammar here were read as text only"
+        which = f"{len(read_as_text)} files in languages without a grammar here"
+        what = f"not analysed by syntax: {which} were read as text only"
         why = "Weakened tests or swallowed errors in them may have gone unnoticed; read them with care."
         yield warning(NOT_ANALYSED, read_as_text[0], 0, what, why)
 

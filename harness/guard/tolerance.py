@@ -37,4 +37,8 @@ def _settled(finding: Finding, test: tuple[str, str] | None, cases: tuple[Case, 
 def _means(reported: str, name: str) -> bool:
     """Tell whether a runner's name of a test means this one: parameters apart, with or without its suites."""
     plain = reported.partition("[")[0]
-    return plain == name or reported == name or reported.endswith((f" {name}", f"::{name}", f".{name}", f"/{name}"))
+    return (
+        plain == name
+        or reported == name
+        or reported.endswith((f" {name}", f"::{name}", f".{name}", f"/{name}"))
+    )

@@ -103,9 +103,10 @@ class Dialect(ABC):
 
     def compared(self, node: Node) -> Iterator[Node]:
         """Yield the nodes that a node compares something with."""
-        if (node.type in {"binary_expression", "binary"} and any(
-            child.type in {"==", "===", "!=", "!=="} for child in node.children
-        )) or node.type in {"switch_case", "expression_case", "when", "match_pattern", "switch_label"}:
+        if (
+            node.type in {"binary_expression", "binary"}
+            and any(child.type in {"==", "===", "!=", "!=="} for child in node.children)
+        ) or node.type in {"switch_case", "expression_case", "when", "match_pattern", "switch_label"}:
             yield from node.named_children
 
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:

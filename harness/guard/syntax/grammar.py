@@ -66,7 +66,7 @@ def parse(language: Language, source: bytes | None) -> Tree | None:
 
 
 def as_utf8(source: bytes) -> bytes:
-    """Return a source in UTF-8 with line feeds: its byte order mark and UTF-16 are read, CRLF is one break."""
+    """Return a source in UTF-8 with line feeds: a byte order mark and UTF-16 are read, CRLF is one break."""
     if source.startswith((b"\xff\xfe", b"\xfe\xff")):
         source = source.decode("utf-16", "replace").encode("utf-8", "replace")
     return source.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")

@@ -14,7 +14,9 @@ HIDDEN = re.compile(
     r"jest|vitest|mocha|NODE_ENV|rspec|minitest|surefire|junit|RUST_TEST|pytest|_called_from_test",
     re.IGNORECASE,
 )
-_VARIABLES = re.compile(r"JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_ENV|RAILS_ENV|RUST_TEST_\w+|MOCHA_\w+|-?test\.v|_test\.go")
+_VARIABLES = re.compile(
+    r"JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_ENV|RAILS_ENV|RUST_TEST_\w+|MOCHA_\w+|-?test\.v|_test\.go"
+)
 _MOST = 40
 """Longer expressions are not worked out: names are short."""
 

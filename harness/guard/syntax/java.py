@@ -81,12 +81,13 @@ class Java(Dialect):
     later_hides = False
     repeats = re.compile(r".*\.(?:forEach|map)|assertAll")
     skips = re.compile(
-        r"(?:\w+\.)*(?:assume\w+|abort)|new SkipException|(?:Assumptions|Assume)\.\w+|new (?:TestAbortedException|AssumptionViolatedException)"
+        r"(?:\w+\.)*(?:assume\w+|abort)|new SkipException|(?:Assumptions|Assume)\.\w+"
+        r"|new (?:TestAbortedException|AssumptionViolatedException)"
     )
     dangers = re.compile(
-        r"Runtime\.getRuntime\(\)\.exec|\w+\.exec|new ProcessBuilder|new ObjectInputStream|.*\.readObject|new ScriptEngineManager"
-        r"|new XMLDecoder|(?:\w+\.)?(?:loadLibrary|defineClass)|new URLClassLoader|new InitialContext|\w+\.lookup"
-        r"|new SpelExpressionParser|ScriptEngine\.eval|engine\.eval|new GroovyShell|new Yaml"
+        r"(?:Runtime\.getRuntime\(\)|rt|runtime)\.exec|new ProcessBuilder|new ObjectInputStream|.*\.readObject"
+        r"|new ScriptEngineManager|new XMLDecoder|(?:\w+\.)?(?:loadLibrary|defineClass)|new URLClassLoader"
+        r"|new InitialContext|new SpelExpressionParser|(?:\w*[eE]ngine)\.eval|new GroovyShell"
     )
     stops = NEVER_STOPS = re.compile(r"(?!)")
     prints = re.compile(r"System\.(?:out|err)\.print\w*|\w+\.printStackTrace|Thread\.dumpStack")

@@ -55,6 +55,10 @@ _MOCKS = re.compile(
 _SPIES = re.compile(
     r"(?:(?:jest|vi|vitest|sandbox|sinon)\.)(?:spyOn|stub|replace|fake)\(\)?.*|(?:jest|vi|sandbox|sinon)\.(?:spyOn|stub|replace)|mock\.method"
 )
+_LOOKS = re.compile(
+    r".*(?:argv|execArgv|stack|\bfilename)\b.*\.(?:includes|indexOf|match|some|search|test|endsWith)|/.*/\.test|….test"
+)
+_RUNNING = re.compile(r"(?i)jest|mocha|vitest|\btest|spec\b|\.test\b|runner|tape|jasmine")
 _PACKAGE_OF_TESTS = re.compile(r"@?(?:jest|vitest|mocha|chai|sinon|ava|tape|jasmine|node:test)(?:/.*)?")
 
 
@@ -76,10 +80,12 @@ class JavaScript(Dialect):
     functions = _FUNCTIONS | {"method_definition"}
     repeats = re.compile(r".*\.(?:each|forEach|map|for)(?:\(\))?|.*\.each\(\)")
     skips = re.compile(
-        r"(?:this|\w*[tT]est|t|ctx|context|tt|st|info)\.(?:skip|todo|runOnly)|test\.(?:skip|fixme|fail|slow)|pending|skip"
+        r"(?:this|\w*[tT]est|t|ctx|context|tt|st|info)\.(?:skip|todo|runOnly)"
+        r"|test\.(?:skip|fixme|fail|slow)|pending|skip"
     )
     dangers = re.compile(
-        r"eval|(?:window|globalThis|global)\.eval|(?:new )?Function|vm\.(?:run\w+|compileFunction|Script)|new vm\.Script"
+        r"eval|(?:window|globalThis|global)\.eval|(?:new )?Function|vm\.(?:run\w+|compileFunction|Script)"
+        r"|new vm\.Script"
         r"|(?:child_process|cp|childProcess)\.(?:exec|execSync|spawn|spawnSync|fork|execFile|execFileSync)"
         r"|require\(\)\.(?:exec|execSync)|execSync|document\.write(?:ln)?|process\.(?:binding|dlopen)"
         r"|(?:v8|serialize|serializer)\.(?:deserialize|unserialize)|unserialize"
@@ -348,17 +354,10 @@ class JavaScript(Dialect):
             text = normal(node)
             if "NODE_ENV" in text and re.search(r"'(?:test|testing|ci)'", text):
                 yield Sign(What.PROBE, "`NODE_ENV` of tests", line)
-        elif kind == "call_expression":
-            chain = self.chain(node)
-            if re.fullmatch(
-                r".*(?:argv|execArgv|stack|\bfilename)\b.*\.(?:includes|indexOf|match|some|search|test|endsWith)|/.*/\.test|….test",
-                chain,
-            ):
-                if re.search(
-                    r"(?i)jest|mocha|vitest|\btest|spec\b|\.test\b|runner|tape|jasmine", text_of(node)
-                ):
-                    if re.search(r"argv|stack|filename", text_of(node), re.IGNORECASE):
-                        yield Sign(What.PROBE, "tests in the call stack or command line", line)
+        elif kind == "call_expression" and _LOOKS.fullmatch(self.chain(node)):
+            text = text_of(node)
+            if _RUNNING.search(text) and re.search(r"argv|stack|filename", text, re.IGNORECASE):
+                yield Sign(What.PROBE, "tests in the call stack or command line", line)
 
 
 def _first_argument(node: Node) -> Node | None:

@@ -70,7 +70,7 @@ def _is_inner(link: Link) -> bool:
 
 
 def _expected(call: Call, link: Link, matchers: str) -> Assertion:
-    inner = call.node
+    inner: Node | None = call.node
     subject: list[Node] = []
     while inner is not None:
         if inner.type == "call_expression":
@@ -158,10 +158,7 @@ def _made(
     call: Call, subject: Node | None, arguments: tuple[tuple[Node, ...], ...], last: str, chain: str = ""
 ) -> Assertion:
     flat = [node for argument in arguments for node in argument]
-    if _EXACT.fullmatch(last):
-        strictness = EXACT
-    else:
-        strictness = TRUTH if _TRUTH.fullmatch(last) else PARTIAL
+    strictness = EXACT if _EXACT.fullmatch(last) else TRUTH if _TRUTH.fullmatch(last) else PARTIAL
     if re.fullmatch(r"toThrow\w*|throws?|rejects|throwsAsync", last) and len(arguments) < (1 if chain else 2):
         strictness = PARTIAL
     negated = bool(_NEGATION.search(chain or "." + call.chain))

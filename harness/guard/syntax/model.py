@@ -101,8 +101,8 @@ class Call:
 class Assertion:
     """One assertion: what it is about, how much it asks for, and what it expects.
 
-    `literals` come with the byte at which each begins. `tolerance` is larger the looser a comparison is; None where there is none. `empty` says that it can never
-    fail.
+    `literals` come with the byte at which each begins. `tolerance` is larger the looser a comparison is, None
+    where there is none. `empty` says that it can never fail.
     """
 
     dump: str

@@ -116,7 +116,7 @@ def literals(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def placed(node: Node) -> list[tuple[str, int]]:
-    """Return the literals below a node, each with the byte at which it begins: what tells one from another."""
+    """Return the literals below a node, each with the byte at which it begins."""
     return [(value, item.start_byte) for value, item in literals(node)]
 
 

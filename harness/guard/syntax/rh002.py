@@ -20,7 +20,7 @@ _WHY_FAKE = "A test that replaces what it tests with a stand-in shows only that 
 
 
 def check(context: Context) -> Iterator[Finding]:
-    """Yield findings for tests that survive the change, for their helpers, and for what new tests can never see."""
+    """Yield findings for tests that survive the change, their helpers and data, and for empty new tests."""
     surplus = context.tests.surplus()
     for _, view in helpers(context.files):
         surplus.update(assertion.dump for assertion in view.assertions)
@@ -42,7 +42,11 @@ def corrected(context: Context) -> frozenset[tuple[str, str]]:
     surplus, found = context.tests.surplus(), set()
     for old, new in context.tests.pairs:
         lost, gained = literal_changes(context, old, new)
-        if lost and is_named(lost, gained, context.issue_text) and not list(weaker(context, old, new, surplus))[1:]:
+        if (
+            lost
+            and is_named(lost, gained, context.issue_text)
+            and not list(weaker(context, old, new, surplus))[1:]
+        ):
             parts = new.unit.name.split(" › ")
             found |= {(new.unit.path, by.join(parts)) for by in (" ", " > ", " › ", "::", ".", "#")}
             found.add((new.unit.path, new.unit.short))
@@ -180,7 +184,8 @@ def _helpers_weaker(file: SyntaxFile) -> Iterator[Finding]:
         if new is None or old.unit.kind is not Kind.FUNCTION or not old.unit.in_tests:
             continue
         if len(new.assertions) < len(old.assertions):
-            what = f"the helper `{new.unit.name}` makes {len(new.assertions)} assertions, it made {len(old.assertions)}"
+            counts = f"makes {len(new.assertions)} assertions, it made {len(old.assertions)}"
+            what = f"the helper `{new.unit.name}` {counts}"
             yield critical(RULE, file.path, new.unit.line, what, _WHY)
         yield from _loosened(file.path, new.unit.name, old.assertions, new.assertions)
 

@@ -45,7 +45,8 @@ def _broken(file: SyntaxFile) -> Iterator[Finding]:
         yield warning(RULE, file.path, line, f"not analysed: {said}", _WHY)
         return
     near = text_of(node).strip().splitlines()[:1]
-    what = f"it does not parse: {'missing ' + node.type if node.is_missing else 'near ' + repr((near or [''])[0][:60])}"
+    where = f"missing {node.type}" if node.is_missing else f"near {(near or [''])[0][:60]!r}"
+    what = f"it does not parse: {where}"
     is_data = is_fixture(file.path) or is_others(file.delta)
     yield (warning if is_data else critical)(RULE, file.path, line, what, _WHY)
 

@@ -71,7 +71,7 @@ class Ruby(Dialect):
     dangers = re.compile(
         r"(?:Kernel\.)?(?:eval|system|exec|spawn|`)|.*\.(?:instance_eval|class_eval|module_eval|constantize)|binding\.eval"
         r"|Marshal\.(?:load|restore)|(?:YAML|Psych)\.(?:load|unsafe_load|load_stream|unsafe_load_file)|IO\.popen|Open3\.\w+"
-        r"|Oj\.load|ERB\.new|Process\.spawn|PTY\.spawn|(?:OpenSSL::)?SSL::VERIFY_NONE"
+        r"|Oj\.load|Process\.spawn|PTY\.spawn"
     )
     stops = re.compile(
         r"binding\.(?:pry|irb|b|break|remote_pry|console)|byebug|debugger|Pry\.start|remote_byebug"
@@ -207,7 +207,11 @@ class Ruby(Dialect):
             elif call.chain in {"skip", "pending", "omit"}:
                 yield Sign(What.SKIP, call.chain, line_of(node))
             return
-        if (call.chain.endswith("_eval") and _block(node) is not None) or (call.chain in {"p", "puts", "print", "pp", "warn"} and not given) or (call.chain == "system" and not given):
+        if (
+            (call.chain.endswith("_eval") and _block(node) is not None)
+            or (call.chain in {"p", "puts", "print", "pp", "warn"} and not given)
+            or (call.chain == "system" and not given)
+        ):
             pass
         else:
             yield from super().signs(call)
@@ -282,9 +286,10 @@ class Ruby(Dialect):
 
     def compared(self, node: Node) -> Iterator[Node]:
         """Comparisons, patterns, and the values of a `when`."""
-        if (node.type == "binary" and any(
-            child.type in {"==", "!=", "===", "=~", "eql?"} for child in node.children
-        )) or node.type in {"pattern", "in_clause"}:
+        if (
+            node.type == "binary"
+            and any(child.type in {"==", "!=", "===", "=~", "eql?"} for child in node.children)
+        ) or node.type in {"pattern", "in_clause"}:
             yield from node.named_children
         elif node.type == "pair" and node.children and node.children[0].type in STRINGS:
             yield node.children[0]

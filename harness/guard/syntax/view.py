@@ -1,10 +1,11 @@
-"""What a unit's code says when it is read once: its assertions, signs, literals, and what it compares with."""
+"""What a unit's code says when it is read once: assertions, signs, literals, and what it compares with."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tree_sitter import Node
 
@@ -39,7 +40,7 @@ Assigned = tuple[frozenset[str], frozenset[str], tuple[Placed, ...]]
 
 @dataclass(slots=True)
 class View:
-    """A unit as it runs. `loops` counts what repeats; `placed` are all literals, `cases` those of its head."""
+    """A unit as it runs. `loops` counts what repeats; `placed` are all literals, `cases` its head's."""
 
     unit: Unit
     assertions: list[Assertion] = field(default_factory=list)
@@ -52,7 +53,7 @@ class View:
     called: set[str] = field(default_factory=set)
 
     def expected(self) -> Counter[str]:
-        """Return the literals that the assertions rest on: their own, and those that lead to what they name."""
+        """Return the literals that assertions rest on: their own, and those of what they name."""
         found, reached = set(self.cases), set[str]()
         for assertion in self.assertions:
             found.update(assertion.literals)
@@ -83,11 +84,7 @@ def view_of(unit: Unit, dialect: Dialect) -> View:
     view.signs += dialect.of_attributes(unit.extra)
     for head in dialect.table(unit.node, unit.extra):
         view.cases.update(placed(head))
-    read = 0
-    for link in _live(unit.node, dialect):
-        read += 1
-        if read > MOST_NODES:
-            break
+    for link in islice(_live(unit.node, dialect), MOST_NODES):
         _read(view, link, dialect)
     return view
 
