@@ -10,6 +10,9 @@ from tree_sitter import Node
 
 from harness.guard.syntax.model import Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import COMMENTS, is_literal, line_of, literal, normal, text_of
+from harness.guard.syntax.nodes import string_content as string_of
+
+__all__ = ["Dialect", "string_of", "truth"]
 
 NEVER = re.compile(r"(?!)")
 
@@ -170,9 +173,3 @@ def _of_two(left: Node, operator: Node, right: Node) -> bool | None:
     if operator.type in {"==", "==="} and normal(left) == normal(right) and left.type == "identifier":
         return True
     return None
-
-
-def string_of(node: Node) -> str:
-    """Return a string literal's content, its source for any other node."""
-    text = text_of(node)
-    return text[1:-1] if len(text) >= 2 and text[0] in "'\"`" and text[-1] == text[0] else text

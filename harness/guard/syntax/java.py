@@ -85,8 +85,10 @@ class Java(Dialect):
         r"|new (?:TestAbortedException|AssumptionViolatedException)"
     )
     dangers = re.compile(
-        r"(?:Runtime\.getRuntime\(\)|rt|runtime)\.exec|new ProcessBuilder|new ObjectInputStream|.*\.readObject"
-        r"|new ScriptEngineManager|new XMLDecoder|(?:\w+\.)?(?:loadLibrary|defineClass)|new URLClassLoader"
+        r"(?:Runtime\.getRuntime\(\)|rt|runtime)\.exec|new ProcessBuilder|new ObjectInputStream"
+        r"|.*\.readObject"
+        r"|new ScriptEngineManager|new XMLDecoder"
+        r"|(?:\w+\.)?(?:loadLibrary|defineClass)|new URLClassLoader"
         r"|new InitialContext|new SpelExpressionParser|(?:\w*[eE]ngine)\.eval|new GroovyShell"
     )
     stops = NEVER_STOPS = re.compile(r"(?!)")

@@ -23,6 +23,8 @@ from harness.guard.syntax.nodes import (
 )
 
 _TESTS = re.compile(r"(?:[fx])?(?:it|test|specify)(?:\..*)?|Deno\.test|QUnit\.(?:test|only|skip|todo)")
+_SUBTEST = re.compile(r"(?:t|st|tt|sst|assert|ctx)\.test(?:\.(?:skip|only|todo))?")
+_SUBTESTS = re.compile(rb"\b(?:t|st|tt|sst|ctx)\.test(?:\.\w+)?\(")
 _SUITES = re.compile(
     r"(?:[fx])?(?:describe|context|suite)(?:\..*)?|test\.describe(?:\..*)?|QUnit\.module(?:\..*)?"
 )
@@ -104,7 +106,7 @@ class JavaScript(Dialect):
         """Containers, and in tests also what generates tests: conditions, loops, `forEach`, wrappers."""
         if node.type == "call_expression":
             chain = self.chain(node)
-            if _SUITES.fullmatch(chain):
+            if _SUITES.fullmatch(chain) or (_TESTS.fullmatch(chain) and _has_subtests(node)):
                 return True
             held = in_tests and not _TESTS.fullmatch(chain) and not _HOOKS.fullmatch(chain)
             return held and _function_in(node) is not None and _HELD.search(node.text or b"") is not None
@@ -114,7 +116,7 @@ class JavaScript(Dialect):
 
     def owner(self, node: Node) -> str:
         """A suite's title, a class's or namespace's name."""
-        if node.type == "call_expression" and _SUITES.fullmatch(self.chain(node)):
+        if node.type == "call_expression" and (_SUITES.fullmatch(self.chain(node)) or _has_subtests(node)):
             first = _first_argument(node)
             return string_of(first) if first is not None else ""
         if node.type in {"class_declaration", "abstract_class_declaration", "internal_module", "module"}:
@@ -139,8 +141,10 @@ class JavaScript(Dialect):
             return ""
         chain = self.chain(node)
         first = _first_argument(node)
+        if _has_subtests(node):
+            return ""
         if (
-            not _TESTS.fullmatch(chain)
+            not (_TESTS.fullmatch(chain) or _SUBTEST.fullmatch(chain))
             or _HOOKS.fullmatch(chain)
             or _SUITES.fullmatch(chain)
             or first is None
@@ -358,6 +362,12 @@ class JavaScript(Dialect):
             text = text_of(node)
             if _RUNNING.search(text) and re.search(r"argv|stack|filename", text, re.IGNORECASE):
                 yield Sign(What.PROBE, "tests in the call stack or command line", line)
+
+
+def _has_subtests(node: Node) -> bool:
+    """Tell whether a call of `test` has tests of its own in it."""
+    arguments = node.child_by_field_name("arguments")
+    return arguments is not None and _SUBTESTS.search(arguments.text or b"") is not None
 
 
 def _first_argument(node: Node) -> Node | None:

@@ -16,7 +16,7 @@ _ASSERT = re.compile(r"(?:\w+\.)?assert((?:\.\w+)*)|(?:t|st|tt|test|assert|ctx)\
 _TAPE = re.compile(
     r"(?:is|not|equals?|equal|deepEqual|deepEquals|same|notSame|strictEqual|deepStrictEqual|looseEqual|deepLooseEqual"
     r"|notEqual|notOk|ok|true|false|truthy|falsy|throws|rejects|throwsAsync|notThrows|doesNotThrow|error|ifError|match"
-    r"|regex|like|snapshot|pass|fail|plan|notDeepEqual|strictSame|iferror|doesNotMatch|strictNotSame|has|hasStrict|test|case)"
+    r"|regex|like|snapshot|pass|fail|notDeepEqual|strictSame|iferror|doesNotMatch|strictNotSame|has|hasStrict)"
 )
 _EXACT = re.compile(
     r"toBe|toEqual|toStrictEqual|toHaveLength|toBeNull|toBeUndefined|toBeNaN|toThrow\w*|toHaveBeenCalled(?:With|Times"
@@ -24,7 +24,7 @@ _EXACT = re.compile(
     r"|is|equals?|eq|eql|eqls|deepEquals?|same|strictSame|strictEqual|deepStrictEqual|looseEqual|deepLooseEqual"
     r"|true|false|null|undefined|NaN|empty|lengthOf|length|throws?|rejects|throwsAsync|rejectedWith|calledWith"
     r"|calledOnce|calledOnceWithExactly|toBeTrue|toBeFalse|toHaveText|toHaveValue|members|property|isTrue|isFalse"
-    r"|isNull|isUndefined|hasStrict|isEmpty|snapshot|ifError|error|plan|test"
+    r"|isNull|isUndefined|hasStrict|isEmpty|snapshot|ifError|error"
 )
 _TRUTH = re.compile(
     r"toBeTruthy|toBeDefined|ok|notOk|truthy|falsy|toBeFalsy|exist|exists|isOk|isDefined|assert|pass|toBeInstanceOf|notNull"

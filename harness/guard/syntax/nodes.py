@@ -66,6 +66,9 @@ def normal(node: Node | None) -> str:
             continue
         if kind in STRINGS:
             parts.append(literal(current))
+        elif kind == "pair":
+            parts.append(string_content(current.children[0]) if current.child_count else "")
+            waiting.extend(reversed(current.children[1:]))
         elif current.child_count:
             waiting.extend(reversed(current.children))
         else:
@@ -84,6 +87,12 @@ def literal(node: Node) -> str:
         if text.startswith(quotes) and text.endswith(quotes) and len(text) >= 2 * len(quotes):
             return repr(text[len(quotes) : len(text) - len(quotes)])
     return repr(text)
+
+
+def string_content(node: Node) -> str:
+    """Return a string literal's content, its source for any other node."""
+    text = text_of(node)
+    return text[1:-1] if len(text) >= 2 and text[0] in "'\"`" and text[-1] == text[0] else text
 
 
 def is_literal(node: Node) -> bool:
@@ -112,7 +121,14 @@ def literals(node: Node) -> Iterator[tuple[str, Node]]:
         if is_literal(current):
             yield literal(current), current
         else:
-            waiting.extend(reversed(current.children))
+            waiting.extend(reversed(without_key(current)))
+
+
+def without_key(node: Node) -> list[Node]:
+    """Return a node's children without the key of a pair: `{'a': 1}` and `{a: 1}` are the same."""
+    children = node.children
+    is_named_value = node.type == "pair" and children and children[0].type in {"string", "simple_symbol"}
+    return children[1:] if is_named_value else children
 
 
 def placed(node: Node) -> list[tuple[str, int]]:

@@ -33,6 +33,7 @@ def check(context: Context) -> Iterator[Finding]:
     for file in context.files:
         if file.old is not None and file.new is not None:
             yield from _helpers_weaker(file)
+            yield from _beside(file, surplus)
             yield from _data(context, file)
             yield from _faked(context, file)
 
@@ -188,6 +189,21 @@ def _helpers_weaker(file: SyntaxFile) -> Iterator[Finding]:
             what = f"the helper `{new.unit.name}` {counts}"
             yield critical(RULE, file.path, new.unit.line, what, _WHY)
         yield from _loosened(file.path, new.unit.name, old.assertions, new.assertions)
+
+
+def _beside(file: SyntaxFile, surplus: Counter[str]) -> Iterator[Finding]:
+    """Object to assertions that stand outside of any test, in hooks or generated tests, and are gone."""
+    sides = []
+    for views in (file.gone, file.came):
+        items = [item for view in views if view.unit.kind is Kind.OTHER for item in view.assertions]
+        sides.append(Counter(item.dump for item in items))
+    if not file.in_tests or sides[1].total() >= sides[0].total():
+        return
+    missing = sides[0] - sides[1]
+    moved = (missing & surplus).total()
+    if missing.total() - moved > (sides[1] - sides[0]).total():
+        what = f"{missing.total() - moved} assertions beside the tests are gone ({next(iter(missing))[:60]})"
+        yield critical(RULE, file.path, 0, what, _WHY)
 
 
 def _data(context: Context, file: SyntaxFile) -> Iterator[Finding]:

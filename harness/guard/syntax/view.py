@@ -20,6 +20,7 @@ from harness.guard.syntax.nodes import (
     names,
     placed,
     text_of,
+    without_key,
 )
 
 MOST_NODES = 50_000
@@ -97,8 +98,9 @@ def _read(view: View, link: Link, dialect: Dialect) -> None:
     if call is not None:
         assertion = dialect.assertion(call, link)
         if assertion is not None:
-            view.assertions.append(assertion)
             view.placed.update(assertion.literals)
+            if not view.assertions or not _repeats(assertion, view.assertions[-1]):
+                view.assertions.append(assertion)
         view.signs += dialect.signs(call)
         view.called.add(call.last)
         if dialect.repeats.fullmatch(call.chain):
@@ -121,6 +123,11 @@ def _read(view: View, link: Link, dialect: Dialect) -> None:
         view.loops += 1
     if kind in _ASSIGNS and len(view.assigned) < 2000:
         view.assigned.append(_assignment(node))
+
+
+def _repeats(item: Assertion, before: Assertion) -> bool:
+    """Tell whether an assertion says the very same as the one before it: the second adds nothing."""
+    return item.dump == before.dump and "(" in item.subject
 
 
 def _literal(view: View, node: Node, dialect: Dialect) -> None:
@@ -162,7 +169,7 @@ def _live(start: Node, dialect: Dialect) -> Iterator[Link]:
 
 
 def _running(node: Node, dialect: Dialect) -> list[Node]:
-    children = node.children
+    children = without_key(node)
     if node.type in dialect.branches:
         value = truth(node.child_by_field_name("condition"))
         if value is not None:
