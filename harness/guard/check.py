@@ -41,11 +41,22 @@ MAX_FINDINGS = 100
 
 
 def guard(change: Change, category: Category, issue_text: str = "") -> tuple[Finding, ...]:
-    """Return what speaks against a change: critical findings first, then by rule, path and line."""
-    context = prepare(change, category, issue_text)
+    """Return what speaks against a change: critical findings first, then by rule, path and line.
+
+    What differs in a Python file is read first, and by itself; what would be refused is read again in its
+    whole file, which may clear it.
+    """
+    context = prepare(change, category, issue_text, whole=False)
     findings = {finding for rule in RULES for finding in rule(context)}
+    if any(pair.is_part for pair in context.python.values()) and any(map(_refuses, findings)):
+        context = prepare(change, category, issue_text)
+        findings = {finding for rule in RULES for finding in rule(context)}
     ordered = sorted(
         findings,
         key=lambda item: (item.severity is not Severity.CRITICAL, item.rule, item.path, item.line, item.what),
     )
     return with_ids(change, ordered[:MAX_FINDINGS])
+
+
+def _refuses(finding: Finding) -> bool:
+    return finding.severity is Severity.CRITICAL

@@ -73,10 +73,10 @@ class Context:
         return frozenset(value for value, count in now.items() if count > 0)
 
 
-def prepare(change: Change, category: Category, issue_text: str) -> Context:
-    """Parse what can be parsed."""
+def prepare(change: Change, category: Category, issue_text: str, *, whole: bool = True) -> Context:
+    """Parse what can be parsed; of Python files only what differs, unless the `whole` is asked for."""
     python = {
-        path: pair(delta.old, delta.new)
+        path: pair(delta.old, delta.new, whole=whole, in_tests=is_test_side(path))
         for path, delta in sorted(change.deltas.items())
         if path.endswith((".py", ".pyi", ".pyw")) and not _is_large(delta)
     }

@@ -19,6 +19,7 @@ _RUNNERS = frozenset({"pytest", "_pytest", "unittest", "nose", "py.test", "docte
 _VARIABLES = re.compile(r"PYTEST_\w+|TOX_ENV\w*|NOSE_\w+|JEST_WORKER_ID|VITEST\w*|_called_from_test")
 _TEXTUAL = re.compile(r"PHPUNIT_\w+|\bXUNIT_\w+|kotlin\.test\.")
 """For languages without a grammar here."""
+_TESTS = re.compile(rb"\bdef (test[A-Za-z0-9_]+)")
 _NAMES = frozenset({"__file__", "__name__", "co_name", "f_code.co_name", "co_filename"})
 
 
@@ -54,6 +55,8 @@ def _test_names(context: Context) -> frozenset[str]:
     for path, pair in context.python_tests():
         for tree in (pair.old, pair.new):
             names |= {test.node.name for test in tests_of(tree).values()}
+        delta = context.change.deltas[path]
+        names |= {found.decode() for found in _TESTS.findall((delta.old or b"") + (delta.new or b""))}
         names |= {path, path.rsplit("/", 1)[-1], path.rsplit("/", 1)[-1].removesuffix(".py")}
     return frozenset(name for name in names if len(name) > 6 and name != "conftest")
 

@@ -11,8 +11,10 @@ from dataclasses import replace
 from domain.model import Finding, Severity
 from harness.guard.change import Change
 
-LENGTH = 12
-"""Hexadecimal digits after the rule, as in `RH001-3f2a9c0d1e5b`."""
+LENGTH = 16
+"""Hexadecimal digits after the rule, as in `RH001-3f2a9c0d1e5b7788`."""
+_GONE = ("is removed", "as the issue asks")
+"""What is not there any more has no code of its own; its name says all."""
 MOST_LINES = 200
 """Lines of a block that an id speaks for."""
 
@@ -52,7 +54,7 @@ def _with_id(change: Change, finding: Finding, seen: Counter[str]) -> Finding:
 def _code(change: Change, finding: Finding) -> Iterator[str]:
     """Yield what a finding is about: a block of the new file, or all of it where it names no line."""
     delta = change.deltas.get(finding.path)
-    if delta is None:
+    if delta is None or finding.what.endswith(_GONE):
         return
     if delta.new is None or finding.line <= 0:
         yield hashlib.sha256(b"".join((delta.new or b"").split())).hexdigest()

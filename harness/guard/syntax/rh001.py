@@ -37,14 +37,14 @@ def _lost(context: Context) -> Iterator[Finding]:
         excused = [view for view in views if _is_asked_for(context, view)]
         for view in excused:
             what = f"the test `{view.unit.name}` is removed with what it tested, as the issue asks"
-            yield warning(RULE, path, 0, what, _WHY)
+            yield warning(RULE, path, view.unit.line, what, _WHY)
         left = [view for view in views if view not in excused]
         if left and context.change.deltas[path].new is None:
             count = f"{len(left)} test{'s' if len(left) > 1 else ''}"
             yield critical(RULE, path, 0, f"the test file is deleted, and with it {count}", _WHY)
             continue
         for view in left:
-            yield critical(RULE, path, 0, f"the test `{view.unit.name}` is removed", _WHY)
+            yield critical(RULE, path, view.unit.line, f"the test `{view.unit.name}` is removed", _WHY)
 
 
 def _is_asked_for(context: Context, view: View) -> bool:
