@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.dialect import Dialect
 from harness.guard.syntax.hidden import hidden_in
-from harness.guard.syntax.model import EXACT, NOTHING, PARTIAL, TRUTH, Assertion, Call, Link, Sign, What
+from harness.guard.syntax.java_asserts import bare, fluent, hamcrest, plain
+from harness.guard.syntax.model import EXACT, PARTIAL, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
-    STRINGS,
     is_literal,
     line_of,
-    names,
     normal,
     placed,
     statements,
@@ -35,15 +34,6 @@ _FLUENT = re.compile(
     r"(?:[\w.]*\.)?(?:assertThat\w*|assertWithMessage|assertThatCode|then|expectThat|verify)\(\)((?:\.\w+|\(\))*)"
 )
 _WEB = re.compile(r".*\.(?:andExpect|expectStatus|expectBody|jsonPath|expectNext|verifyComplete)")
-_EXACT = re.compile(
-    r"assert(?:Equals|Same|Null|ArrayEquals|IterableEquals|LinesMatch|Throws\w*|False|IsEqual\w*|Throw|NotEqualsNot)"
-    r"|isEqualTo\w*|isSameAs|isNull|hasSize|isEmpty|containsExactly\w*|isTrue|isFalse|hasMessage|isZero|isEqualByComparingTo"
-    r"|isExactlyInstanceOf|hasValue|isInstanceOf|isThrownBy|is|verify|expectNext|andExpect"
-)
-_TRUTH = re.compile(
-    r"assert(?:True|NotNull)|isNotNull|isNotEmpty|isPresent|isDefined|isNotZero|doesNotThrowAnyException|assertDoesNotThrow"
-)
-_NEGATIVE = re.compile(r"(?:assertNot|isNot|doesNot|assertFalse|isFalse|assertDoesNot).*")
 _BROAD = frozenset(
     {
         "Exception",
@@ -190,13 +180,13 @@ class Java(Dialect):
             return None
         given = [item for group in call.arguments for item in group]
         if match := _FLUENT.fullmatch(call.chain):
-            return _fluent(call, given, match[1])
+            return fluent(call, given, match[1])
         if match := _ASSERT.fullmatch(call.chain):
             if match[1] == "assertThat":
-                return _hamcrest(call, given)
-            return _plain(call, given, match[1])
+                return hamcrest(call, given)
+            return plain(call, given, match[1])
         if _WEB.fullmatch(call.chain):
-            return _made(call, call.node, PARTIAL if call.last != "andExpect" else EXACT, placed(call.node))
+            return bare(call, call.node, PARTIAL if call.last != "andExpect" else EXACT, placed(call.node))
         return None
 
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:
@@ -280,160 +270,6 @@ def _has_old_base(node: Node) -> bool:
     return up is not None and up.child_by_field_name("superclass") is not None
 
 
-def _made(call: Call, subject: Node | None, strictness: int, values: list[tuple[str, int]]) -> Assertion:
-    return Assertion(
-        dump=normal(call.node),
-        subject=normal(subject),
-        strictness=strictness,
-        line=line_of(call.node),
-        literals=tuple(dict.fromkeys(values)),
-        names=frozenset(names(call.node)),
-    )
-
-
-def _plain(call: Call, given: list[Node], name: str) -> Assertion:
-    """Read `assertEquals(expected, actual)`; a message may be first or last."""
-    wanted = 1 if re.fullmatch(r"assert(?:True|False|Null|NotNull|Empty)|fail\w*", name) else 2
-    if len(given) > wanted and given[0].type in STRINGS and (len(given) > 2 or wanted == 1):
-        given = given[1:]
-    elif len(given) > wanted and given[-1].type in STRINGS:
-        given = given[:-1]
-    shown = given if name.startswith("assertEquals") else given[: max(wanted, 1)]
-    subject = (
-        given[1]
-        if wanted == 2 and len(given) > 1 and not name.startswith("assertThrows")
-        else given[0]
-        if given
-        else None
-    )
-    strictness = (
-        EXACT
-        if _EXACT.fullmatch(name) or name.startswith("fail")
-        else TRUTH
-        if _TRUTH.fullmatch(name)
-        else PARTIAL
-    )
-    empty, value = False, truth(given[0]) if given else None
-    if wanted == 1 and value is not None:
-        empty = (
-            (name == "assertTrue" and value)
-            or (name == "assertFalse" and not value)
-            or (name == "assertNotNull" and is_literal(given[0]))
-        )
-    if name in {"assertTrue", "assertFalse"} and given:
-        strictness = _of_condition(given[0])
-    if wanted == 2 and len(given) > 1 and name in {"assertEquals", "assertSame", "assertArrayEquals"}:
-        empty = normal(given[0]) == normal(given[1])
-    values = [item for node in shown for item in placed(node)]
-    if "Throws" in name:
-        values += [(text_of(node), node.start_byte) for node in given[:1]]
-    made = _made(call, subject, strictness, values)
-    tolerance = _number(given[2]) if name == "assertEquals" and len(given) == 3 else None
-    return Assertion(
-        made.dump,
-        made.subject,
-        made.strictness,
-        made.line,
-        made.literals,
-        made.names,
-        bool(_NEGATIVE.fullmatch(name)),
-        empty,
-        tolerance,
-    )
-
-
-def _of_condition(node: Node) -> int:
-    while node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
-    if node.type == "binary_expression":
-        operator = node.children[1].type
-        if operator == "||":
-            return TRUTH
-        if operator == "!=" and text_of(node.children[2]) == "null":
-            return TRUTH
-        return EXACT if operator == "==" else PARTIAL
-    return (
-        EXACT
-        if node.type == "method_invocation" and text_of(node.child_by_field_name("name")) == "equals"
-        else PARTIAL
-    )
-
-
-def _number(node: Node) -> float | None:
-    try:
-        return float(text_of(node).rstrip("fFdD"))
-    except ValueError:
-        return None
-
-
-def _hamcrest(call: Call, given: list[Node]) -> Assertion:
-    if len(given) < 2:
-        return _made(call, given[0] if given else None, NOTHING, [])
-    matcher = given[-1]
-    name = text_of(matcher.child_by_field_name("name")) if matcher.type == "method_invocation" else ""
-    strict = (
-        EXACT
-        if name in {"is", "equalTo", "nullValue", "hasSize", "sameInstance", "empty", "contains"}
-        else PARTIAL
-    )
-    if name in {"notNullValue", "anything", "not"}:
-        strict = TRUTH
-    made = _made(call, given[-2], strict, [item for node in given[-2:] for item in placed(node)])
-    return Assertion(
-        made.dump,
-        made.subject,
-        made.strictness,
-        made.line,
-        made.literals,
-        made.names,
-        name == "not",
-        name == "anything",
-    )
-
-
-def _fluent(call: Call, given: list[Node], matchers: str) -> Assertion:
-    inner: Node | None = call.node
-    while inner is not None and inner.type == "method_invocation":
-        below = inner.child_by_field_name("object")
-        if below is None or below.type != "method_invocation":
-            break
-        inner = below
-    arguments = inner.child_by_field_name("arguments") if inner is not None else None
-    subject = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-    parts = [part.removesuffix("()") for part in matchers.split(".") if part not in {"", "()"}]
-    strictness = max(
-        (EXACT if _EXACT.fullmatch(part) else TRUTH if _TRUTH.fullmatch(part) else PARTIAL for part in parts),
-        default=NOTHING,
-    )
-    last = parts[-1] if parts else ""
-    empty = last == "isEqualTo" and bool(given) and normal(given[0]) == normal(subject)
-    if last in {"isTrue", "isFalse"} and subject is not None:
-        empty, strictness = truth(subject) is (last == "isTrue"), _of_condition(subject)
-    values = placed(call.node)
-    if re.search(r"(?:nstanceOf|isThrownBy|ThrownBy|ExceptionOfType)", call.chain):
-        values += [(text_of(item), item.start_byte) for item in _class_literals(call.node)]
-    made = _made(call, subject, strictness, values)
-    return Assertion(
-        made.dump,
-        made.subject,
-        made.strictness,
-        made.line,
-        made.literals,
-        made.names,
-        any(_NEGATIVE.fullmatch(part) for part in parts),
-        empty,
-    )
-
-
-def _class_literals(node: Node) -> Iterator[Node]:
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        if current.type == "class_literal":
-            yield current
-        waiting += current.named_children
-
-
 def _caught(node: Node, link: Link) -> Iterator[Sign]:
     parameter = next((child for child in node.named_children if child.type == "catch_formal_parameter"), None)
     kinds = (
@@ -490,6 +326,3 @@ def _always_equal(node: Node) -> Iterator[Sign]:
     name = text_of(node.child_by_field_name("name"))
     if name == "equals" and len(body) == 1 and normal(body[0]) == "return true":
         yield Sign(What.TAMPER, "`equals` says that any two objects are equal", line_of(node))
-
-
-__all__ = ["Java", "chain", "string_of"]

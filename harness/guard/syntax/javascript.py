@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
-from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.javascript_asserts import assertion_of
+from harness.guard.syntax.javascript_errors import FUNCTIONS, caught, caught_promise, function_in
+from harness.guard.syntax.javascript_probes import probed
 from harness.guard.syntax.model import Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
-    CONSTANTS,
     STRINGS,
-    is_literal,
     line_of,
     names,
     normal,
@@ -36,9 +35,6 @@ _OFF = re.compile(
     r"x(?:it|test|specify|describe|context|suite)(?:\..*)?|.*\.(?:skip|todo|failing|fails|fixme|skipIf|runIf)(?:\..*|\(\).*)?"
 )
 _ALONE = re.compile(r"f(?:it|test|describe|context)(?:\..*)?|.*\.only(?:\..*|\(\).*)?")
-_FUNCTIONS = frozenset(
-    {"arrow_function", "function_expression", "generator_function", "function_declaration", "function"}
-)
 _GLOBALS = re.compile(
     r"(?:global|globalThis|window|self)\.(?:it|test|describe|expect|assert|jest|vi|beforeEach)"
 )
@@ -57,10 +53,6 @@ _MOCKS = re.compile(
 _SPIES = re.compile(
     r"(?:(?:jest|vi|vitest|sandbox|sinon)\.)(?:spyOn|stub|replace|fake)\(\)?.*|(?:jest|vi|sandbox|sinon)\.(?:spyOn|stub|replace)|mock\.method"
 )
-_LOOKS = re.compile(
-    r".*(?:argv|execArgv|stack|\bfilename)\b.*\.(?:includes|indexOf|match|some|search|test|endsWith)|/.*/\.test|….test"
-)
-_RUNNING = re.compile(r"(?i)jest|mocha|vitest|\btest|spec\b|\.test\b|runner|tape|jasmine")
 _PACKAGE_OF_TESTS = re.compile(r"@?(?:jest|vitest|mocha|chai|sinon|ava|tape|jasmine|node:test)(?:/.*)?")
 
 
@@ -72,14 +64,14 @@ class JavaScript(Dialect):
             *("program", "export_statement", "lexical_declaration", "variable_declaration", "class_body"),
             *("class_declaration", "abstract_class_declaration", "class", "expression_statement"),
             *("internal_module", "module", "statement_block", "arguments", "parenthesized_expression"),
-            *("else_clause", "await_expression", *_FUNCTIONS),
+            *("else_clause", "await_expression", *FUNCTIONS),
         }
     )
     blocks = frozenset({"statement_block", "program", "switch_case", "switch_default"})
     ends = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement"})
     loops = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
     branches = frozenset({"if_statement", "ternary_expression"})
-    functions = _FUNCTIONS | {"method_definition"}
+    functions = FUNCTIONS | {"method_definition"}
     repeats = re.compile(r".*\.(?:each|forEach|map|for)(?:\(\))?|.*\.each\(\)")
     skips = re.compile(
         r"(?:this|\w*[tT]est|t|ctx|context|tt|st|info)\.(?:skip|todo|runOnly)"
@@ -109,7 +101,7 @@ class JavaScript(Dialect):
             if _SUITES.fullmatch(chain) or (_TESTS.fullmatch(chain) and _has_subtests(node)):
                 return True
             held = in_tests and not _TESTS.fullmatch(chain) and not _HOOKS.fullmatch(chain)
-            return held and _function_in(node) is not None and _HELD.search(node.text or b"") is not None
+            return held and function_in(node) is not None and _HELD.search(node.text or b"") is not None
         if node.type in {"if_statement", "for_in_statement", "for_statement"}:
             return in_tests and _HELD.search(node.text or b"") is not None
         return node.type in self.opened
@@ -150,7 +142,7 @@ class JavaScript(Dialect):
             or first is None
         ):
             return ""
-        has_body = _function_in(node) is not None
+        has_body = function_in(node) is not None
         if first.type in STRINGS or first.type == "binary_expression":
             is_pending = _count(node) == 1 or _OFF.fullmatch(chain) is not None
             return string_of(first) if has_body or is_pending or first.next_named_sibling is not None else ""
@@ -159,7 +151,7 @@ class JavaScript(Dialect):
     def test_marks(self, node: Node, extra: tuple[Node, ...]) -> tuple[Sign, ...]:
         """`.skip`, `.only`, `xit`, `fit`, `{skip: true}`, and a title without a test."""
         del extra
-        if _count(node) == 1 and not _OFF.fullmatch(self.chain(node)) and _function_in(node) is None:
+        if _count(node) == 1 and not _OFF.fullmatch(self.chain(node)) and function_in(node) is None:
             return (Sign(What.SKIP, "a title without a test", line_of(node)),)
         return self._marks(node)
 
@@ -181,7 +173,7 @@ class JavaScript(Dialect):
         if node.type in {"function_declaration", "generator_function_declaration", "method_definition"}:
             return text_of(node.child_by_field_name("name"))
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        if value is None or value.type not in _FUNCTIONS:
+        if value is None or value.type not in FUNCTIONS:
             return ""
         if node.type in {"variable_declarator", "field_definition", "public_field_definition", "pair"}:
             return text_of(
@@ -303,9 +295,9 @@ class JavaScript(Dialect):
         """Handlers that drop errors, assignments into the runner, probes of the environment."""
         kind, line = node.type, line_of(node)
         if kind == "catch_clause":
-            yield from _caught(node, link)
+            yield from caught(node, link)
         elif kind == "call_expression" and self.chain(node).endswith(".catch"):
-            yield from _caught_promise(node)
+            yield from caught_promise(node)
         elif kind == "debugger_statement":
             yield Sign(What.STOP, "debugger", line)
         elif kind in {"assignment_expression", "augmented_assignment_expression"}:
@@ -336,32 +328,7 @@ class JavaScript(Dialect):
             "member_expression",
             "switch_statement",
         }:
-            yield from self._probed(node)
-
-    def _probed(self, node: Node) -> Iterator[Sign]:
-        kind, line = node.type, line_of(node)
-        yield from hidden_in(node)
-        if kind == "member_expression":
-            chain = self.chain(node)
-            if re.fullmatch(
-                r"process\.env\.(?:JEST_WORKER_ID|VITEST\w*|MOCHA\w*|NODE_TEST_CONTEXT)|(?:globalThis|global|window)\.(?:it|describe|jest|expect|vi|__karma__|mocha|beforeEach)|import\.meta\.vitest|require\(\)\.main",
-                chain,
-            ):
-                yield Sign(What.PROBE, f"`{chain}`", line)
-        elif kind == "unary_expression" and text_of(node).startswith("typeof"):
-            name = text_of(node.children[-1])
-            if re.fullmatch(r"(?:jest|describe|it|expect|vi|mocha|test|beforeEach|jasmine|suite)", name):
-                yield Sign(What.PROBE, f"`typeof {name}`", line)
-        elif kind == "switch_statement" and "NODE_ENV" in normal(node.child_by_field_name("value")):
-            yield Sign(What.PROBE, "a switch over `NODE_ENV`", line)
-        elif kind == "binary_expression":
-            text = normal(node)
-            if "NODE_ENV" in text and re.search(r"'(?:test|testing|ci)'", text):
-                yield Sign(What.PROBE, "`NODE_ENV` of tests", line)
-        elif kind == "call_expression" and _LOOKS.fullmatch(self.chain(node)):
-            text = text_of(node)
-            if _RUNNING.search(text) and re.search(r"argv|stack|filename", text, re.IGNORECASE):
-                yield Sign(What.PROBE, "tests in the call stack or command line", line)
+            yield from probed(node, self)
 
 
 def _has_subtests(node: Node) -> bool:
@@ -378,22 +345,6 @@ def _first_argument(node: Node) -> Node | None:
 def _count(node: Node) -> int:
     arguments = node.child_by_field_name("arguments")
     return len(arguments.named_children) if arguments is not None else 0
-
-
-def _function_in(node: Node) -> Node | None:
-    arguments = node.child_by_field_name("arguments")
-    for argument in reversed(arguments.named_children if arguments is not None else []):
-        if argument.type in _FUNCTIONS:
-            return argument
-        if argument.type == "call_expression" and any(
-            item.type in _FUNCTIONS
-            for item in (argument.child_by_field_name("arguments") or argument).named_children
-        ):
-            return argument
-    function = node.child_by_field_name("function")
-    if function is not None and function.type == "parenthesized_expression":
-        return function
-    return None
 
 
 def _is_option(pair: Node) -> bool:
@@ -426,55 +377,3 @@ def _overridden(node: Node) -> Iterator[Sign]:
             r"toBe|toEqual|toStrictEqual|toMatch|toContain|toThrow|toHaveLength|toBeTruthy", name
         ):
             yield Sign(What.TAMPER, f"the matcher `{name}` is replaced", line_of(item))
-
-
-def _caught(node: Node, link: Link) -> Iterator[Sign]:
-    """Judge a `catch`: what it drops, and whether it at least says so."""
-    body = statements(node.child_by_field_name("body"))
-    if not all(map(_is_idle, body)):
-        return
-    wrapped = link.up.node.child_by_field_name("body") if link.up is not None else None
-    logs = any(map(_is_log, body))
-    gives = [item for item in body if item.type == "return_statement"]
-    is_soft = logs or (bool(gives) and len(statements(wrapped)) < 2)
-    yield Sign(
-        What.SOFT_SWALLOW if is_soft else What.SWALLOW, f"catch around {normal(wrapped)[:200]}", line_of(node)
-    )
-
-
-def _caught_promise(node: Node) -> Iterator[Sign]:
-    function = _function_in(node)
-    if function is None:
-        return
-    body = function.child_by_field_name("body")
-    inside = (
-        statements(body) if body is not None and body.type == "statement_block" else [body] if body else []
-    )
-    if all(_is_idle(item) or _is_constant(item) for item in inside):
-        soft = any(map(_is_log, inside))
-        yield Sign(What.SOFT_SWALLOW if soft else What.SWALLOW, normal(node)[:200], line_of(node))
-
-
-def _is_constant(node: Node) -> bool:
-    if node.type in {"object", "array"}:
-        return not node.named_children
-    return is_literal(node) or node.type in CONSTANTS or text_of(node) == "undefined"
-
-
-def _is_idle(node: Node) -> bool:
-    if node.type in {"continue_statement", "break_statement"} or _is_log(node):
-        return True
-    inner = node.named_children[0] if node.named_children else None
-    if node.type == "return_statement":
-        return inner is None or _is_constant(inner)
-    if node.type == "expression_statement" and inner is not None and inner.type == "assignment_expression":
-        value = inner.child_by_field_name("right")
-        return value is not None and _is_constant(value)
-    return node.type == "expression_statement" and inner is not None and is_literal(inner)
-
-
-def _is_log(node: Node) -> bool:
-    target = node.named_children[0] if node.type == "expression_statement" and node.named_children else node
-    if target.type != "call_expression":
-        return False
-    return bool(re.match(r"(?:console|logger|log|debug|winston|this\.log(?:ger)?)\b", text_of(target)))

@@ -9,18 +9,16 @@ from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
 from harness.guard.syntax.hidden import hidden_in
-from harness.guard.syntax.model import EXACT, NOTHING, PARTIAL, TRUTH, Assertion, Call, Link, Sign, What
+from harness.guard.syntax.model import Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
-    COMMENTS,
     STRINGS,
     is_literal,
     line_of,
-    names,
     normal,
-    placed,
     statements,
     text_of,
 )
+from harness.guard.syntax.ruby_asserts import arguments, block, chain, expected, plain
 
 _TESTS = re.compile(r"[fx]?(?:it|specify|example|scenario|test|should|its|they)|pending|skip")
 _SUITES = re.compile(
@@ -31,14 +29,6 @@ _ALONE = re.compile(r"(?:RSpec\.)?f(?:it|describe|context|specify|example|scenar
 _HELD = re.compile(rb"\b(?:it|test|specify|describe|def test_\w+)\b")
 _HOOKS = re.compile(r"(?:before|after|around|let!?|subject!?|setup|teardown|define_method|included)")
 _ASSERT = re.compile(r"(?:assert|refute|flunk|must|wont)\w*")
-_EXACT = re.compile(
-    r"eq|eql|equal|be|be_nil|be_empty|match_array|contain_exactly|raise_error|raise_exception|be_zero|be_within|be_true|be_false"
-    r"|assert_(?:equal|same|nil|empty|raises?|raise_with_message|in_delta|in_epsilon|output|throws|true|false|kind_of|instance_of)"
-    r"|refute|assert_not|must_(?:equal|be_nil|be_empty|be_same_as|raise)|==|change|have_attributes|be_a|be_an|be_instance_of|flunk"
-)
-_TRUTH = re.compile(
-    r"be_truthy|be_falsey|be_present|exist|assert|assert_not_nil|refute_nil|refute_empty|assert_operator|must_be|assert_nothing_raised|be_falsy"
-)
 _RUNNER = re.compile(r"(?:Minitest|MiniTest|RSpec|Test|ActiveSupport)(?:::\w+)*")
 
 
@@ -89,7 +79,7 @@ class Ruby(Dialect):
     def opens(self, node: Node, in_tests: bool) -> bool:
         """Containers; in tests also conditions and calls around tests."""
         if node.type == "call":
-            if _block(node) is None:
+            if block(node) is None:
                 return False
             name = chain(node)
             if _SUITES.fullmatch(name) or name in {"Class.new", "Struct.new", "Module.new"}:
@@ -102,7 +92,7 @@ class Ruby(Dialect):
     def owner(self, node: Node) -> str:
         """A group's description, a class's or module's name."""
         if node.type == "call" and _SUITES.fullmatch(chain(node)):
-            given = _arguments(node)
+            given = arguments(node)
             return string_of(given[0]) if given else ""
         return text_of(node.child_by_field_name("name")) if node.type in {"class", "module"} else ""
 
@@ -140,12 +130,12 @@ class Ruby(Dialect):
             )
         if node.type != "call" or not _TESTS.fullmatch(chain(node)):
             return ""
-        given, has_block = _arguments(node), _block(node) is not None
+        given, has_block = arguments(node), block(node) is not None
         if not re.search(r"(?:^|/)(?:tests?|spec|specs|features)/|_(?:spec|test)\.rb$", path):
             return ""
         if given and given[0].type in STRINGS and (has_block or not _is_called_in_test(node)):
             return string_of(given[0])
-        return normal(_block(node))[:120] if has_block else ""
+        return normal(block(node))[:120] if has_block else ""
 
     def test_marks(self, node: Node, extra: tuple[Node, ...]) -> tuple[Sign, ...]:
         """`xit`, `fit`, `:skip`, `focus: true`, and a description without a block."""
@@ -153,7 +143,7 @@ class Ruby(Dialect):
         if node.type != "call":
             return ()
         marks = _marks(node)
-        if not marks and _block(node) is None:
+        if not marks and block(node) is None:
             return (Sign(What.SKIP, "a description without an example", line_of(node)),)
         return marks
 
@@ -173,7 +163,7 @@ class Ruby(Dialect):
     def call(self, node: Node) -> Call | None:
         """Calls with arguments or a receiver, and bare names that may be calls."""
         if node.type == "call":
-            return Call(chain(node), tuple((item,) for item in _arguments(node)), node)
+            return Call(chain(node), tuple((item,) for item in arguments(node)), node)
         if node.type == "subshell":
             return Call("`", (), node)
         if node.type == "identifier":
@@ -189,13 +179,13 @@ class Ruby(Dialect):
         if re.fullmatch(
             r"(?:expect|is_expected|expect_\w+)(?:\(\))?\.(?:to|not_to|to_not|to_eventually)", call.chain
         ) or call.chain.endswith((".should", ".should_not")):
-            return _expected(call, given)
+            return expected(call, given)
         if call.node.type == "identifier" and not (up and up.node.type in self.blocks):
             return None
         if _ASSERT.fullmatch(call.last) and (
             call.chain == call.last or call.last.startswith(("must_", "wont_"))
         ):
-            return _plain(call, given)
+            return plain(call, given)
         return None
 
     def signs(self, call: Call) -> Iterator[Sign]:
@@ -208,7 +198,7 @@ class Ruby(Dialect):
                 yield Sign(What.SKIP, call.chain, line_of(node))
             return
         if (
-            (call.chain.endswith("_eval") and _block(node) is not None)
+            (call.chain.endswith("_eval") and block(node) is not None)
             or (call.chain in {"p", "puts", "print", "pp", "warn"} and not given)
             or (call.chain == "system" and not given)
         ):
@@ -299,42 +289,6 @@ class Ruby(Dialect):
         return bool(re.search(r"(?:^|/)(?:bin|exe|scripts?|tasks)/|\.rake$|Rakefile$", path))
 
 
-def chain(node: Node | None) -> str:
-    """Return what is called as `a.b().c`."""
-    parts: list[str] = []
-    first = True
-    while node is not None:
-        if node.type == "call":
-            has = (
-                node.child_by_field_name("arguments") is not None
-                or node.child_by_field_name("block") is not None
-            )
-            parts.append("" if first or not has else "()")
-            receiver = node.child_by_field_name("receiver")
-            name = text_of(node.child_by_field_name("method")) or "call"
-            parts.append(("." if receiver is not None else "") + name)
-            node = receiver
-        else:
-            simple = node.type in {"identifier", "constant", "self", "scope_resolution", "global_variable"}
-            parts.append(text_of(node) if simple else "…")
-            break
-        first = False
-    return "".join(reversed(parts))
-
-
-def _arguments(node: Node) -> list[Node]:
-    arguments = node.child_by_field_name("arguments")
-    return (
-        [item for item in arguments.named_children if item.type not in COMMENTS]
-        if arguments is not None
-        else []
-    )
-
-
-def _block(node: Node) -> Node | None:
-    return node.child_by_field_name("block")
-
-
 def _is_called_in_test(node: Node) -> bool:
     """Tell `skip "reason"` inside an example from `it "description"` outside."""
     return text_of(node.child_by_field_name("method")) in {"skip", "pending"}
@@ -346,7 +300,7 @@ def _marks(node: Node) -> tuple[Sign, ...]:
         found.append(Sign(What.SKIP, name, line))
     if _ALONE.fullmatch(name):
         found.append(Sign(What.ONLY, name, line))
-    for item in _arguments(node):
+    for item in arguments(node):
         text = text_of(item)
         if item.type == "pair" and truth(item.child_by_field_name("value")) is False:
             continue
@@ -355,117 +309,6 @@ def _marks(node: Node) -> tuple[Sign, ...]:
             what = What.ONLY if key[1] in {"focus", "only"} else What.SKIP
             found.append(Sign(what, text[:60], line))
     return tuple(found)
-
-
-def _expected(call: Call, given: list[Node]) -> Assertion:
-    matcher = given[0] if given else None
-    name = ""
-    if matcher is not None:
-        name = chain(matcher).split("(")[0].split(".")[0] if matcher.type == "call" else text_of(matcher)
-    receiver = call.node.child_by_field_name("receiver")
-    subject = receiver
-    if receiver is not None and receiver.type == "call":
-        inner = _arguments(receiver)
-        subject = inner[0] if inner else _block(receiver) or receiver
-    strictness = (
-        NOTHING
-        if matcher is None
-        else EXACT
-        if _EXACT.fullmatch(name)
-        else TRUTH
-        if _TRUTH.fullmatch(name)
-        else PARTIAL
-    )
-    negated = "not" in call.last
-    if name == "be" and matcher is not None and matcher.type == "identifier":
-        strictness = TRUTH
-    if (
-        name in {"raise_error", "raise_exception"}
-        and matcher is not None
-        and (matcher.type != "call" or not _arguments(matcher))
-    ):
-        strictness = PARTIAL
-    wanted = _arguments(matcher) if matcher is not None and matcher.type == "call" else []
-    empty = bool(wanted) and name in {"eq", "eql", "equal", "be"} and normal(wanted[0]) == normal(subject)
-    empty = empty or (subject is not None and truth(subject) is True and name in {"be_truthy"})
-    return Assertion(
-        dump=normal(call.node),
-        subject=normal(subject),
-        strictness=min(strictness, PARTIAL) if negated else strictness,
-        line=line_of(call.node),
-        literals=tuple(dict.fromkeys(_values(call.node))),
-        names=frozenset(names(call.node)),
-        negated=negated,
-        empty=empty and not negated,
-        tolerance=_within(matcher),
-    )
-
-
-def _values(node: Node) -> list[tuple[str, int]]:
-    """Return literals, and the constants that an error is expected to be of."""
-    found = placed(node)
-    if re.search(r"raise_error|assert_raises?|must_raise", text_of(node)):
-        waiting = [node]
-        while waiting:
-            current = waiting.pop()
-            if current.type in {"constant", "scope_resolution"}:
-                found.append((text_of(current), current.start_byte))
-            else:
-                waiting += current.named_children
-    return found
-
-
-def _within(matcher: Node | None) -> float | None:
-    match = re.match(r"be_within\(([\d.e-]+)\)", text_of(matcher))
-    try:
-        return float(match[1]) if match else None
-    except ValueError:
-        return None
-
-
-def _plain(call: Call, given: list[Node]) -> Assertion:
-    name = call.last
-    wanted = (
-        1
-        if re.fullmatch(
-            r"(?:assert|refute)(?:_(?:nil|empty|true|false|not_nil|predicate))?|assert_not|flunk", name
-        )
-        else 2
-    )
-    if name in {"assert_in_delta", "assert_in_epsilon"}:
-        wanted = 3
-    shown = given[:wanted]
-    receiver = call.node.child_by_field_name("receiver")
-    subject = receiver or (
-        given[1] if wanted >= 2 and len(given) > 1 else given[0] if given else _block(call.node)
-    )
-    strictness = EXACT if _EXACT.fullmatch(name) else TRUTH if _TRUTH.fullmatch(name) else PARTIAL
-    empty, value = False, truth(given[0]) if given else None
-    if name == "assert" and given:
-        empty = value is True
-        strictness = EXACT if given[0].type == "binary" and given[0].children[1].type == "==" else TRUTH
-    elif name in {"assert_equal", "assert_same"} and len(given) > 1:
-        empty = normal(given[0]) == normal(given[1])
-    values = [item for node in shown for item in _values(node)]
-    if "raise" in name:
-        values += _values(call.node)
-    tolerance = None
-    if name == "assert_in_delta" and len(given) > 2:
-        try:
-            tolerance = float(text_of(given[2]))
-        except ValueError:
-            tolerance = None
-    return Assertion(
-        dump=normal(call.node),
-        subject=normal(subject),
-        strictness=strictness,
-        line=line_of(call.node),
-        literals=tuple(dict.fromkeys(values)),
-        names=frozenset(names(call.node)),
-        negated=name.startswith(("refute", "assert_not", "wont")),
-        empty=empty,
-        tolerance=tolerance,
-    )
 
 
 def _rescued(node: Node, link: Link) -> Iterator[Sign]:
