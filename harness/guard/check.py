@@ -15,6 +15,7 @@ from harness.guard import (
     rh006,
     rh007,
     rh008,
+    rh008_tools,
     rh009,
     rh009_inputs,
     rh010,
@@ -33,7 +34,7 @@ from harness.guard.waivers import with_ids
 
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check, rh007.check),
-    *(rh008.check, rh009.check, rh009_inputs.check, rh010.check, rh011.check, rh012.check),
+    *(rh008.check, rh008_tools.check, rh009.check, rh009_inputs.check, rh010.check, rh011.check, rh012.check),
     *(_kept.check, _weaker.check, _parsed.check, _known.check, _emptied.check, _signs.check),
     other_languages.check,
 )

@@ -593,3 +593,51 @@ def test_a_legitimate_change_in_another_language_passes(name: str) -> None:
     findings = judged(BASE, PASSES[name])
 
     assert not critical(findings), findings
+
+
+CONFIGURATION: dict[str, tuple[str, str, str]] = {
+    "cargo tests off": ("Cargo.toml", "[package]\nname = 'a'\n", "[package]\nname = 'a'\nautotests = false\n"),
+    "cargo harness": ("Cargo.toml", "[package]\nname = 'a'\n", "[package]\nname = 'a'\n\n[lib]\ntest = false\n"),
+    "cargo runner": (".cargo/config.toml", "", "[target.x]\nrunner = 'true'\n"),
+    "nextest": (".config/nextest.toml", "", "[profile.default]\nfail-fast = false\n"),
+    "go replace": ("go.mod", "module a\n", "module a\n\nreplace github.com/stretchr/testify => ./fake\n"),
+    "maven skip": ("pom.xml", "<project></project>", "<project><skipTests>true</skipTests></project>"),
+    "maven surefire": (
+        "pom.xml",
+        "<project></project>",
+        "<project><plugin><artifactId>maven-surefire-plugin</artifactId></plugin></project>",
+    ),
+    "gradle": ("build.gradle", "test {\n}\n", "test {\n    exclude '**/AddTest*'\n}\n"),
+    "rspec": (".rspec", "--color\n", "--color --tag ~slow\n"),
+    "spec helper": (
+        "spec/spec_helper.rb",
+        "RSpec.configure do |config|\nend\n",
+        "RSpec.configure do |config|\n  config.filter_run_excluding :slow\nend\n",
+    ),
+    "rakefile": ("Rakefile", "task default: :spec\n", "task default: :nothing\n"),
+    "karma": ("karma.conf.js", "module.exports = {};\n", "module.exports = { files: [] };\n"),
+    "mocha": (".mocharc.yml", "spec: test\n", "spec: none\n"),
+    "deno": ("deno.json", '{"tasks": {"test": "deno test"}}', '{"tasks": {"test": "true"}}'),
+    "script": ("script/test", "set -e\nmake\n", "true\n"),
+    "conflict of configuration": ("vitest.config.ts", "export default {};\n", "export default { test: { include: [] } };\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGURATION)
+def test_configuration_that_decides_which_tests_run_is_protected(name: str) -> None:
+    path, before, now = CONFIGURATION[name]
+    assert "RH008" in critical(judged({path: before} if before else {}, {path: now}))
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now"),
+    [
+        ("Cargo.toml", "[package]\nversion = '1'\n", "[package]\nversion = '2'\n\n[dependencies]\nserde = '1'\n"),
+        ("go.mod", "module a\n\ngo 1.21\n", "module a\n\ngo 1.22\n\nrequire example.com/b v1.0.0\n"),
+        ("pom.xml", "<project><version>1</version></project>", "<project><version>2</version></project>"),
+        ("build.gradle", "version = '1'\n", "version = '2'\n\ndependencies {\n    implementation 'a:b:1'\n}\n"),
+        ("Rakefile", "task :build\n", "task :build\ntask :docs\n"),
+    ],
+)  # fmt: skip
+def test_configuration_may_change_in_what_does_not_concern_tests(path: str, before: str, now: str) -> None:
+    assert critical(judged({path: before}, {path: now})) == set()
