@@ -291,7 +291,7 @@ class Localization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the guard objects to, and where."""
+    """What the guard objects to, and where. By `id` a maintainer may allow it; it does not count in `==`."""
 
     rule: str
     path: str
@@ -299,6 +299,7 @@ class Finding:
     what: str
     why: str
     severity: Severity
+    id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
