@@ -33,7 +33,7 @@ _TICK = re.compile(
 
 def read_output(text: str) -> Reading | None:
     """Return the results that a tool printed, or None if nothing in the text counts tests."""
-    counted = _counted(text)
+    counted = read_counts(text)
     cases = _named(text)
     if cases:
         reading = reading_of(cases)
@@ -81,7 +81,8 @@ def _case(name: str, outcome: CaseOutcome) -> Case:
 # -- summaries ------------------------------------------------------------------------------------
 
 
-def _counted(text: str) -> Reading | None:
+def read_counts(text: str) -> Reading | None:
+    """Return the counts that a tool printed, without any names, or None if nothing counts tests."""
     for read in _SUMMARIES:
         found = read(text)
         if found is not None:
