@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,20 +77,9 @@ def _is_python(plan: TestPlan) -> bool:
 
 def _with_environment(plan: TestPlan, section: TestSection) -> TestPlan:
     fallback = _with_environment(plan.fallback, section) if plan.fallback else None
-    doubt = plan.doubt or _doubtful_environment(plan.command, section)
+    variables = [f"{name}={value}" for name, value in section.env.items()]
+    doubt = plan.doubt or (why_not_evidence(plan.command, variables) if variables else "")
     return replace(plan, env={**_ALWAYS, **plan.env, **section.env}, fallback=fallback, doubt=doubt)
-
-
-def _doubtful_environment(command: str, section: TestSection) -> str:
-    """Judge configured variables as if they stood in front of the command: some carry options."""
-    assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in section.env.items())
-    return (
-        why_not_evidence(f"env {assignments} {command}") if assignments and not _is_compound(command) else ""
-    )
-
-
-def _is_compound(command: str) -> bool:
-    return bool(re.search(r"[;&|()\n]", command))
 
 
 def _at_root(tree: Path) -> TestPlan | None:

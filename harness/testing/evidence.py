@@ -26,16 +26,21 @@ from harness.testing.shell import (
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _BACKGROUND = "a trailing `&` puts the tests in the background, so their exit status is lost"
 _PIPE = "a pipe without `set -o pipefail` reports the last command's exit status, not the tests'"
+_TOO_LONG = "the command is too long to be judged"
 _MOST_STATES = 256
+_MOST_COMMANDS = 60
 
 
-def why_not_evidence(command: str) -> str:
-    """Return why a command's success would prove nothing about tests, or "" if it may prove something."""
+def why_not_evidence(command: str, variables: Iterable[str] = ()) -> str:
+    """Return why a command's success would prove nothing about tests, or "" if it may prove something.
+
+    `variables` are set around it, as `NAME=value`: some tools take options from them.
+    """
     if not command.strip():
         return "the command is empty"
     try:
         script = parse(command)
-        judged = _all_judged(script)
+        judged = _all_judged(script, tuple(variables))
     except Unreadable as refusal:
         return str(refusal)
     runners = [command for command, what in judged if what.kind is Kind.TESTS]
@@ -61,14 +66,20 @@ def commands_of(script: Script) -> list[Simple]:
     return found
 
 
-def _all_judged(script: Script) -> list[tuple[Simple, Judged]]:
+def _all_judged(script: Script, variables: tuple[str, ...]) -> list[tuple[Simple, Judged]]:
     judged: list[tuple[Simple, Judged]] = []
     for command in commands_of(script):
         call = call_of(command)
-        what = judge_call(call) if call else Judged(Kind.NOTHING)
+        if call is None or call.name in {"export", "declare", "typeset"}:
+            variables += tuple(text for text in command.texts if "=" in text)
+            judged.append((command, Judged(Kind.NOTHING)))
+            continue
+        what = judge_call(replace(call, assignments=(*variables, *call.assignments)))
         if what.kind is Kind.REFUSED:
             raise Unreadable(what.why)
         judged.append((command, what))
+    if len(judged) > _MOST_COMMANDS:
+        raise Unreadable(_TOO_LONG)
     return judged
 
 
@@ -115,20 +126,16 @@ class _Walk:
         return ""
 
     def _script(self, script: Script, states: set[_State]) -> set[_State]:
-        for chain in script:
+        for position, chain in enumerate(script):
             going = {state for state in states if not state.ended}
             ended = states - going
+            shown = chain.links[0][1].shown
+            why = f"what follows (`{shown}`) replaces the tests' exit status" if position else ""
             states = ended | {
-                _told(
-                    before,
-                    after,
-                    f"what follows (`{chain.links[0][1].shown}`) replaces the tests' exit status",
-                )
-                for before in going
-                for after in self._chain(chain, before)
+                _told(before, after, why) for before in going for after in self._chain(chain, before)
             }
             if len(states) > _MOST_STATES:
-                raise Unreadable("the command is too long to be judged")
+                raise Unreadable(_TOO_LONG)
         return states
 
     def _chain(self, chain: Chain, start: _State) -> Iterator[_State]:
@@ -266,4 +273,4 @@ def _piped(left: _State, right: _State) -> _State:
 def _told(before: _State, after: _State, why: str) -> _State:
     """Note why a failure is not the line's any more, the first time that it is lost."""
     lost = before.failed and not before.ok and after.ok
-    return replace(after, hidden=why) if lost and not after.hidden else after
+    return replace(after, hidden=why) if lost and why and not after.hidden else after

@@ -50,7 +50,8 @@ def says_no_tests(text: str) -> bool:
     return bool(
         re.search(
             r"no test specified|no tests? (?:found|ran|were found|to run|collected)|no test files found"
-            r"|^Ran 0 tests|^[ \t]*0 passing\b|testing: warning: no tests to run",
+            r"|^Ran 0 tests|^[ \t]*0 passing\b|testing: warning: no tests to run"
+            r"|^make(?:\[\d{1,3}\])?: (?:'[^'\n]{1,200}' is up to date|Nothing to be done for)",
             text,
             re.MULTILINE | re.IGNORECASE,
         )

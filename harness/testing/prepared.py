@@ -32,7 +32,8 @@ def prepare(plan: TestPlan, targets: Sequence[str] = ()) -> Prepared:
     """Return a plan ready to run, on some of the test files only if that is possible."""
     adapter = adapter_of(plan.runner)
     extension = adapter.extension(plan.arguments)
-    narrowed = adapter.narrowed(plan.arguments, _below(plan.directory, targets)) if targets else ""
+    paths = _below(plan.directory, targets)
+    narrowed = adapter.narrowed(plan.arguments, paths) if paths else ""
     shown = _extended(plan, extension, narrowed, adapter)
     command = recorded(shown) if plan.runner is Runner.UNITTEST else shown
     if adapter.captures:

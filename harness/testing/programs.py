@@ -111,6 +111,9 @@ def _no_tests(name: str, rest: tuple[str, ...]) -> str:
         return f"`{name}` checks style or types; it runs no tests"
     if name in {"compileall", "py_compile", "javac", "gcc", "g++", "cc"} or "--check" in rest[:1]:
         return f"`{name}` only compiles or checks; it runs no tests"
+    rest = tuple(word for word in rest if not word.startswith("+"))
+    if name == "cargo" and rest[:1] == ("nextest",):
+        return f"`cargo {' '.join(rest[:2])}` runs no tests"
     if name in _ONLY_BUILD and (not _ONLY_BUILD[name] or (rest and rest[0] in _ONLY_BUILD[name])):
         return f"`{' '.join((name, *rest[:1]))}` only builds or checks; it runs no tests"
     return ""

@@ -23,6 +23,10 @@ _VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*(?::|\?|::)?=[ \t]*([^\n#]*)", re.
 _USE = re.compile(r"\$[({](\w+)[)}]")
 _HIDES = ("hides", "pipe without", "replaces", "`!`", "background", "changes how", "ignores", "trap")
 _NONE = "no test specified"
+_DRY_RUN = {
+    Runner.RSPEC: (".rspec", ".rspec-local"),
+    Runner.MOCHA: (".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml", "package.json"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ def look_behind(tree: Path, command: str, *, directory: str = "", depth: int = 0
         doubts = [_behind(tree, found, depth).doubt for _, found in inner] if depth <= MAX_DEPTH else []
         return Found(doubt=next(filter(None, [doubt, *doubts]), ""), directory=place)
     if runners:
-        return _direct(runners[0], place, doubt)
+        return _direct(tree, runners[0], place, doubt)
     call, text = inner[0]
     behind = _behind(tree, text, depth)
     is_last = _is_last(script, call)
@@ -139,16 +143,22 @@ def _adapter_is_silent(call: Call) -> bool:
     return adapter is not None and bool(adapter.silent(call))
 
 
-def _direct(call: Call, place: str, doubt: str) -> Found:
+def _direct(tree: Path, call: Call, place: str, doubt: str) -> Found:
     adapter = adapter_for(call)
     if adapter is None:
         return Found(doubt=doubt, directory=place)
     reach = Reach.ENVIRONMENT if call.name in {"tox", "nox"} else Reach.CALL
-    return Found(runner=adapter.runner, reach=reach, arguments=_arguments(call), directory=place, doubt=doubt)
+    doubt = doubt or _pretends(tree, place, adapter.runner)
+    return Found(runner=adapter.runner, reach=reach, arguments=call.arguments, directory=place, doubt=doubt)
 
 
-def _arguments(call: Call) -> tuple[str, ...]:
-    return call.arguments
+def _pretends(tree: Path, directory: str, runner: Runner) -> str:
+    """Name a settings file by which a runner only pretends, and reports passes all the same."""
+    for name in _DRY_RUN.get(runner, ()):
+        text = read_text(tree, f"{directory}/{name}" if directory else name)
+        if re.search(r"""^[^#\n]*(?:--dry-run\b|["']?dry-?run["']?\s*:\s*true)""", text, re.MULTILINE | re.I):
+            return f"{name} asks for a dry run, in which nothing is tested"
+    return ""
 
 
 def _inner_script(tree: Path, call: Call, place: str) -> _Inner | None:
