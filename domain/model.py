@@ -35,13 +35,17 @@ class Permission(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one attempt ended, as the harness saw it."""
+    """How one attempt ended, as the harness saw it.
+
+    UNJUDGED: its change could not be judged, for reasons that are the environment's; it uses up no attempt.
+    """
 
     VERIFIED = "verified"
     UNVERIFIED = "unverified"
     REFUSED = "refused"
     NO_CHANGE = "no_change"
     DECLINED = "declined"
+    UNJUDGED = "unjudged"
     REPEATED = "repeated"
     TASK_LIMIT = "task_limit"
     DAILY_LIMIT = "daily_limit"
@@ -329,7 +333,11 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestRun:
-    """One run of tests by the harness, on a tree that can be named."""
+    """One run of tests by the harness, on a tree that can be named.
+
+    `command` is what was run, options of ours included; `isolation` is what was achieved while it ran. `at` is
+    when it began, and `reused` says that it was run for an earlier attempt on the same tree.
+    """
 
     __test__ = False
 
@@ -346,6 +354,10 @@ class TestRun:
     failed_ids: frozenset[str] = frozenset()
     tail: str = ""
     note: str = ""
+    timed_out: bool = False
+    isolation: str = ""
+    at: datetime | None = None
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,7 +366,8 @@ class Verdict:
 
     `environment` says that the change could not be judged, and that no other change could be: the tests that
     would show it do not load here. `protected` is set where the change waits for nothing but a maintainer's
-    word about protected paths.
+    word about protected paths. `flaky` are the tests that varied on the same code and were kept out of the
+    decision; `flaky_baseline` says that the very tests which show the fault are among them.
     """
 
     verified: bool
@@ -368,6 +381,8 @@ class Verdict:
     isolation: str
     environment: bool = False
     protected: ProtectedChange | None = None
+    flaky: tuple[str, ...] = ()
+    flaky_baseline: bool = False
 
 
 class PublicationKind(StrEnum):

@@ -149,6 +149,7 @@ class Settlement:
 _BLOCKING = {
     Outcome.NO_CHANGE: Reason.NO_CHANGE,
     Outcome.DECLINED: Reason.NEEDS_INFORMATION,
+    Outcome.UNJUDGED: Reason.ENVIRONMENT,
     Outcome.REPEATED: Reason.REPEATED_DIFF,
     Outcome.TASK_LIMIT: Reason.TASK_LIMIT,
 }

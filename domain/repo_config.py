@@ -23,6 +23,7 @@ _DEEPEST = 20
 Command = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 VariableName = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 VariableValue = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
+TestPattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 PathPattern = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 
 
@@ -41,6 +42,12 @@ class TestSection(_Section):
     )
     timeout_seconds: int = Field(
         default=300, ge=1, le=3600, strict=True, description="Longest run of the whole suite."
+    )
+    flaky: list[TestPattern] = Field(
+        default_factory=list,
+        max_length=200,
+        description="Tests known to vary, as wildcards over their ids (`tests/test_net.py::*`): they decide "
+        "nothing, for or against a change.",
     )
 
 
