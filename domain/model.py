@@ -335,7 +335,7 @@ class RunStatus(StrEnum):
 class TestRun:
     """One run of tests by the harness, on a tree that can be named.
 
-    `command` is what was run, options of ours included; `isolation` is what was achieved while it ran. `at` is
+    `command` is what was run, our options included; `isolation` is what was achieved while it ran. `at` is
     when it began, and `reused` says that it was run for an earlier attempt on the same tree.
     """
 
