@@ -7,7 +7,6 @@ import html
 import json
 import re
 import shlex
-import threading
 import urllib.parse
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -30,31 +29,33 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._kept: set[str] = set()
-        self._lent: deque[set[str]] = deque(maxlen=MOST_LENT)
+        self._kept: list[frozenset[str]] = []
+        self._lent: deque[frozenset[str]] = deque(maxlen=MOST_LENT)
+        self._changes: list[None] = []
         self._needles: tuple[str, ...] = ()
-        self._lock = threading.Lock()
         for secret in secrets:
             self.add(secret)
 
     def add(self, secret: str) -> None:
         """Register a secret for good. Shorter than 6 characters is ignored: it could be any word."""
-        with self._lock:
-            self._kept |= _needles(secret)
-            self._order()
+        self._kept.append(_needles(secret))
+        self._order()
 
     def lend(self, secret: str) -> None:
         """Register a secret that is revoked soon; of these the newest 64 are known."""
         found = _needles(secret)
-        if not found:
-            return
-        with self._lock:
+        if found:
             self._lent.append(found)
             self._order()
 
     def _order(self) -> None:
-        needles = self._kept.union(*self._lent)
-        self._needles = tuple(sorted(needles, key=len, reverse=True))
+        """Order the needles, again where another thread has added one meanwhile: none may get lost."""
+        self._changes.append(None)
+        seen = 0
+        while seen != len(self._changes):
+            seen = len(self._changes)
+            needles = frozenset[str]().union(*self._kept, *tuple(self._lent))
+            self._needles = tuple(sorted(needles, key=len, reverse=True))
 
     def __call__(self, text: str) -> str:
         """Return text with every registered secret replaced."""
@@ -63,11 +64,11 @@ class Redactor:
         return text
 
 
-def _needles(secret: str) -> set[str]:
+def _needles(secret: str) -> frozenset[str]:
     secret = secret.strip()
     if len(secret) < SHORTEST_SECRET:
-        return set()
-    return set[str]().union(*(_spellings(piece) for piece in _pieces(secret)))
+        return frozenset()
+    return frozenset[str]().union(*(_spellings(piece) for piece in _pieces(secret)))
 
 
 def _pieces(secret: str) -> Iterator[str]:

@@ -38,6 +38,11 @@ _TRAILER_LIKE = re.compile(r"[\w-]{1,60}[ \t]*:")
 _TRAILER_BREAKING = re.compile(r"[<>\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 _ADDRESS = re.compile(r"[^\s@<>]{1,200}@[A-Za-z0-9.-]{1,200}")
 
+_EDITED = (
+    "The issue has been edited since the work was asked for; this answers its text as it stood then. "
+    "Read both before you merge."
+)
+
 _NOTICE = (
     "This draft was made by a machine (Fixwright). A person reviews it and decides; "
     "it is never merged automatically."
@@ -59,6 +64,7 @@ class PullFacts:
     standing: Standing | None = None
     left_out: tuple[str, ...] = ()
     allowed: Allowed | None = None
+    edited: bool = False
 
 
 def pull_title(task: Task) -> str:
@@ -102,6 +108,7 @@ def pull_body(facts: PullFacts) -> str:
     claim, verdict = facts.claim, facts.verdict
     sections = [
         f"Fixes #{facts.task.issue.number}",
+        _EDITED if facts.edited else "",
         _section("How this was tested", _tested(verdict)),
         _section("Root cause", quoted(clip(claim.root_cause, 2000))) if claim else "",
         _section("The change", quoted(clip(claim.changes, 2000))) if claim else "",

@@ -22,7 +22,7 @@ from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from harness.room import full_or_raise
 from worker import announce
-from worker.readiness import why_unworkable
+from worker.readiness import is_edited, why_unworkable
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -100,6 +100,7 @@ class Settler:
             standing=Standing(caps=self.caps, spent=self.ledger.standing(task)),
             left_out=result.left_out,
             allowed=result.allowed,
+            edited=is_edited(task, self.forge.issue(task.issue)),
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)
