@@ -51,13 +51,19 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandGiven:
-    """A comment whose first line is a command. `text` is the whole comment, for the agent to read."""
+    """A comment whose first line is a command. `text` is the whole comment, for the agent to read.
+
+    `title` and `body` are the issue's as it stood at that moment, None where that was not told, or where
+    the comment is on a pull request: who asks for work asks for it on this text.
+    """
 
     issue: IssueRef
     actor: Actor
     verb: Verb
     comment_id: str
     text: str
+    title: str | None = None
+    body: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,11 @@ _TRAILER_LIKE = re.compile(r"[\w-]{1,60}[ \t]*:")
 _TRAILER_BREAKING = re.compile(r"[<>\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 _ADDRESS = re.compile(r"[^\s@<>]{1,200}@[A-Za-z0-9.-]{1,200}")
 
+_EDITED = (
+    "The issue has been edited since the work was asked for; this answers its text as it stood then. "
+    "Read both before you merge."
+)
+
 _NOTICE = (
     "This draft was made by a machine (Fixwright). A person reviews it and decides; "
     "it is never merged automatically."
@@ -62,6 +67,7 @@ class PullFacts:
     receipt_url: str = ""
     allowed: Allowed | None = None
     prepared: str = ""
+    edited: bool = False
 
 
 def pull_title(task: Task) -> str:
@@ -105,6 +111,7 @@ def pull_body(facts: PullFacts) -> str:
     claim, verdict = facts.claim, facts.verdict
     sections = [
         f"Fixes #{facts.task.issue.number}",
+        _EDITED if facts.edited else "",
         _section("How this was tested", _tested(verdict)),
         f"Set up beforehand: {_code(facts.prepared)}." if facts.prepared else "",
         _section("Root cause", quoted(clip(claim.root_cause, 2000))) if claim else "",

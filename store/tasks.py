@@ -172,7 +172,7 @@ class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, Sign
     def _asked_anew(
         self, connection: sqlite3.Connection, task_id: int, asked: IssueLabelled | CommandGiven
     ) -> sqlite3.Row:
-        """Put whoever asked in the place of the earlier requester; a label brings the issue as it is now."""
+        """Put whoever asked in the place of the earlier requester; both bring the issue as it stood then."""
         values = {
             "id": task_id,
             "actor_id": asked.actor.id,
@@ -182,9 +182,11 @@ class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, Sign
             "body": None,
             "category": None,
         }
+        if asked.title is not None and asked.body is not None:
+            values |= {"title": storable(asked.title), "body": storable(asked.body)}
         if isinstance(asked, IssueLabelled):
             category = self._categories.get(asked.label.strip().lower())
-            values |= {"title": storable(asked.title), "body": storable(asked.body), "category": category}
+            values |= {"category": category}
         row: sqlite3.Row = connection.execute(_ASKED_ANEW, values).fetchone()
         return row
 

@@ -196,6 +196,12 @@ def with_branch(seen: str, branch: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+EDITED = (
+    "**The issue has been edited since the work was asked for.** I go on with its text as it stood then.\n\n"
+    "**To have the new text worked on,** a maintainer who has read it writes `/fixwright resume` when I have "
+    "stopped, or takes the label off and puts it on again."
+)
+
 MISSED = (
     "**This label was put on while I was not listening,** and the issue has changed since, so I cannot tell "
     "whether a maintainer has read it as it stands now.\n\n"

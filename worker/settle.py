@@ -30,7 +30,7 @@ from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from harness.room import full_or_raise
 from worker import announce
-from worker.readiness import why_unworkable
+from worker.readiness import is_edited, why_unworkable
 from worker.receipts import ReceiptClerk
 from worker.voice import Voice
 
@@ -116,6 +116,7 @@ class Settler:
             receipt_url=self.receipts.url_of(receipt),
             allowed=result.allowed,
             prepared=result.prepared,
+            edited=is_edited(task, self.forge.issue(task.issue)),
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)

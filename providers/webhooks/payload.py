@@ -14,6 +14,7 @@ from domain.events import (
     IssueUnlabelled,
     PullClosed,
     Uninteresting,
+    Verb,
     parse_command,
 )
 from domain.model import Actor, IssueRef
@@ -93,7 +94,8 @@ def _read_issues(forge: str, payload: Json) -> Event:
 def _read_comment(forge: str, payload: Json) -> Event:
     _must_not_have(payload, "review")
     comment = _object(payload, "comment")
-    reference = _reference(forge, payload, _object(payload, "issue"))
+    issue = _object(payload, "issue")
+    reference = _reference(forge, payload, issue)
     action = _action(payload)
     if action != "created":
         return Uninteresting(why=f"issue_comment.{action}")
@@ -107,7 +109,16 @@ def _read_comment(forge: str, payload: Json) -> Event:
         verb=verb,
         comment_id=str(_whole(comment.get("id"), "comment.id")),
         text=text,
+        **_snapshot(verb, issue),
     )
+
+
+def _snapshot(verb: Verb, issue: Json) -> dict[str, str]:
+    """Return the issue's title and body where a command asks for work on them, and they are an issue's."""
+    is_issue = not isinstance(issue.get("pull_request"), dict) and isinstance(issue.get("title"), str)
+    if verb not in {Verb.RUN, Verb.RESUME, Verb.RETRY} or not is_issue or "body" not in issue:
+        return {}
+    return {"title": _text(issue.get("title")), "body": _text(issue.get("body"))}
 
 
 def _read_pull(forge: str, payload: Json) -> Event:

@@ -64,9 +64,23 @@ def test_an_issue_that_is_gone(action: str) -> None:
 def test_a_command_on_an_issue_or_a_pull_request(where: dict[str, Any]) -> None:
     comment = {"id": 501, "body": "/fixwright resume\nLook at the parser."}
     event = read("issue_comment", payload("created", issue=where, comment=comment))
+    told = {} if "pull_request" in where else {"title": "It breaks", "body": "Badly."}
     assert event == CommandGiven(
-        issue=REFERENCE, actor=MIA, verb=Verb.RESUME, comment_id="501", text=comment["body"]
+        issue=REFERENCE, actor=MIA, verb=Verb.RESUME, comment_id="501", text=comment["body"], **told
     )
+
+
+@pytest.mark.parametrize("word", ["cancel", "budget 3.00", "allow " + "a" * 40])
+def test_only_who_asks_for_work_asks_on_the_issues_text(word: str) -> None:
+    comment = {"id": 501, "body": f"/fixwright {word}"}
+    event = read("issue_comment", payload("created", issue=ISSUE, comment=comment))
+    assert isinstance(event, CommandGiven) and (event.title, event.body) == (None, None)
+
+
+def test_an_issue_without_a_text_is_asked_on_without_one() -> None:
+    comment = {"id": 501, "body": "/fixwright run"}
+    event = read("issue_comment", payload("created", issue={**ISSUE, "body": None}, comment=comment))
+    assert isinstance(event, CommandGiven) and event.body == ""
 
 
 @pytest.mark.parametrize(
