@@ -67,15 +67,18 @@ GUEST_TOOLBOX = "/opt/fixwright/bin"
 """Where the agent finds edit, view and search in the sandbox."""
 
 
-def build_loop(settings: WorkerSettings) -> Loop:
-    """Put the worker together. Raises ConfigurationError, SandboxError."""
+def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop:
+    """Put the worker together. Raises ConfigurationError, SandboxError.
+
+    `redact` is what the log redacts with, too: it comes to know the tokens that are minted later.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
     database = Database(settings.database_path, checkpoints=settings.checkpoints == "service")
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
     forges = open_forges(settings)
-    redact = Redactor([*settings.secrets(), *secret_values(provider_keys())])
+    redact = redact or known_secrets(settings)
     serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
@@ -119,16 +122,20 @@ def build_loop(settings: WorkerSettings) -> Loop:
     )
 
 
+def known_secrets(settings: WorkerSettings) -> Redactor:
+    """Return a redactor that knows every secret this process was started with."""
+    return Redactor([*settings.secrets(), *secret_values(provider_keys())])
+
+
 def main() -> None:
     """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
     settings = load_worker_settings()
-    configure_logging(
-        settings.log_format, redact=Redactor([*settings.secrets(), *secret_values(provider_keys())])
-    )
+    redact = known_secrets(settings)
+    configure_logging(settings.log_format, redact=redact)
     if not settings.model:
         example = WorkerSettings.model_fields["model"].examples or [""]
         raise ConfigurationError(f"FIXWRIGHT_MODEL: is not set; for example FIXWRIGHT_MODEL={example[0]}")
-    loop = build_loop(settings)
+    loop = build_loop(settings, redact)
     try:
         loop.shop.bench.sandbox.self_test()
     except SandboxError as error:

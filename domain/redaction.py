@@ -7,11 +7,16 @@ import html
 import json
 import re
 import shlex
+import threading
 import urllib.parse
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 SHORTEST_SECRET = 6
 """Characters. Anything shorter would redact ordinary words."""
+
+MOST_LENT = 64
+"""Secrets known for a while: of each operation one, and what is written of it is written soon after."""
 
 _SHORTEST_LINE = 16
 _MARK = "[redacted]"
@@ -25,18 +30,30 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._kept: set[str] = set()
+        self._lent: deque[set[str]] = deque(maxlen=MOST_LENT)
         self._needles: tuple[str, ...] = ()
+        self._lock = threading.Lock()
         for secret in secrets:
             self.add(secret)
 
     def add(self, secret: str) -> None:
-        """Register a live secret. Shorter than 6 characters is ignored: it would redact ordinary words."""
-        secret = secret.strip()
-        if len(secret) < SHORTEST_SECRET:
+        """Register a secret for good. Shorter than 6 characters is ignored: it could be any word."""
+        with self._lock:
+            self._kept |= _needles(secret)
+            self._order()
+
+    def lend(self, secret: str) -> None:
+        """Register a secret that is revoked soon; of these the newest 64 are known."""
+        found = _needles(secret)
+        if not found:
             return
-        needles = set(self._needles)
-        for piece in _pieces(secret):
-            needles |= _spellings(piece)
+        with self._lock:
+            self._lent.append(found)
+            self._order()
+
+    def _order(self) -> None:
+        needles = self._kept.union(*self._lent)
         self._needles = tuple(sorted(needles, key=len, reverse=True))
 
     def __call__(self, text: str) -> str:
@@ -44,6 +61,13 @@ class Redactor:
         for needle in self._needles:
             text = text.replace(needle, _MARK)
         return text
+
+
+def _needles(secret: str) -> set[str]:
+    secret = secret.strip()
+    if len(secret) < SHORTEST_SECRET:
+        return set()
+    return set[str]().union(*(_spellings(piece) for piece in _pieces(secret)))
 
 
 def _pieces(secret: str) -> Iterator[str]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from domain.allowing import Allowance
 from domain.claim import Claim, Restatement
-from domain.model import Attempt, CloneAccess, Outcome, Reason, Repository, Suspect, Task, Verdict
+from domain.model import Attempt, Outcome, Reason, Repository, Suspect, Task, Verdict
 from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
+from harness.access import Access
 from harness.handoff import PastAttempt
 from harness.protection import Allowed, allowed_by
 from harness.publish import StartPoint, WipChange
@@ -24,7 +25,7 @@ class Order:
     task: Task
     attempt: Attempt
     repository: Repository
-    access: CloneAccess
+    access: Access
     start_branch: str
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()

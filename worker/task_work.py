@@ -22,11 +22,12 @@ from domain.errors import (
     StoreUnavailable,
     Unpriced,
 )
-from domain.model import Attempt, CloneAccess, Outcome, PublicationKind, Reason, Repository, Task
+from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
 from domain.policy import MAX_RECOVERIES
 from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue
 from domain.text import Redactor
 from harness import report
+from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
@@ -174,7 +175,7 @@ class TaskWork:
         if repository.archived:
             self._settler.withdraw(task, Reason.WITHDRAWN, "The repository is archived.")
             return None
-        access = self._forge.clone_access(repository.id)
+        access = RepositoryAccess(self._forge, repository.id, shop.redact)
         mirror = self._bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(
             self._forge, shop.queue, mirror, access, redact=shop.redact, sign_off=shop.sign_off
@@ -196,7 +197,9 @@ class TaskWork:
         )
         return self._attempt_run(repository, access, meter)
 
-    def _attempt_run(self, repository: Repository, access: CloneAccess, meter: AttemptMeter) -> AttemptResult:
+    def _attempt_run(
+        self, repository: Repository, access: RepositoryAccess, meter: AttemptMeter
+    ) -> AttemptResult:
         shop, attempt = self._shop, self._opened()
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         order = Order(

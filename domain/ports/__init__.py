@@ -5,7 +5,7 @@ A method's comment names the errors it may raise; any other error is a fault of 
 
 from domain.ports.agent import Agent, AgentReport, Brief, Localizer, Meter, Observer, PriceList
 from domain.ports.clock import Clock
-from domain.ports.forge import Capability, Forge, LabelChange, Provider, WebhookDialect
+from domain.ports.forge import Capability, Forge, LabelChange, Provider, Purpose, WebhookDialect
 from domain.ports.receipts import ReceiptLog, Signer
 from domain.ports.sandbox import Sandbox, SandboxPolicy, SandboxSession, Shown
 from domain.ports.store import (
@@ -41,6 +41,7 @@ __all__ = [
     "Observer",
     "PriceList",
     "Provider",
+    "Purpose",
     "ReceiptLog",
     "Reservation",
     "Sandbox",

@@ -30,6 +30,13 @@ class Capability(StrEnum):
     CHECKS = "checks"
 
 
+class Purpose(StrEnum):
+    """What git is going to do with a credential, and so the most that it may allow."""
+
+    FETCH = "fetch"
+    PUSH = "push"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelChange:
     """A label put on an issue (`added`) or taken off it, by whom, and when."""
@@ -78,8 +85,15 @@ class Forge(Protocol):
     def permission_of(self, repository_id: str, actor: Actor) -> Permission:
         """Return what this user (by id, not by name) may do now; NONE for a stranger."""
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
-        """Return a url without credentials and, apart, a short-lived credential. Raises NotFound."""
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
+        """Mint: return a url without credentials and, apart, a new short-lived credential. Raises NotFound.
+
+        It is good for this repository alone, and allows no more than to read contents (FETCH), or to write
+        them (PUSH); never workflows, never administration. No two calls give the same one.
+        """
+
+    def revoke_access(self, access: CloneAccess) -> None:
+        """Make a credential useless from now on; one that is over already, or empty, is fine."""
 
     def noreply_address(self, actor: Actor) -> str:
         """Return the mail address that ties a commit to an account and shows nobody's own; "" where none is.

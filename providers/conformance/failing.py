@@ -34,6 +34,7 @@ CALLS: dict[str, Callable[[Forge, IssueRef], object]] = {
     "comments": lambda forge, issue: forge.comments(issue),
     "permission_of": lambda forge, issue: forge.permission_of(issue.repository_id, forge.identity),
     "clone_access": lambda forge, issue: forge.clone_access(issue.repository_id),
+    "revoke_access": lambda forge, issue: forge.revoke_access(forge.clone_access(issue.repository_id)),
     "find_pull": lambda forge, issue: forge.find_pull(issue.repository_id, HEAD),
     "ensure_pull": lambda forge, issue: forge.ensure_pull(issue.repository_id, proposal()),
     "ensure_comment": lambda forge, issue: forge.ensure_comment(issue, "status", "working"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ import pytest
 
 from domain.errors import NotFound
 from domain.model import Actor, IssueRef, Permission
-from domain.ports import Forge
+from domain.ports import Forge, Purpose
 from providers.conformance.stage import ForgeStage, StagedChecks
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -267,8 +268,25 @@ class ReadingChecks(StagedChecks):
         stage.delete_person(person)
         assert forge.permission_of(repository_id, person) is Permission.NONE
 
-    def test_clone_access_keeps_the_credential_out_of_the_url(self, repository_id: str, forge: Forge) -> None:
-        access = forge.clone_access(repository_id)
+    @pytest.mark.parametrize("purpose", list(Purpose))
+    def test_a_credential_is_minted_for_each_operation_and_revoked(
+        self, repository_id: str, forge: Forge, purpose: Purpose
+    ) -> None:
+        one, other = (forge.clone_access(repository_id, purpose) for _ in range(2))
+        assert one.url == other.url
+        assert not one.secret or one.secret != other.secret
+        for access in (one, one, other):
+            forge.revoke_access(access)
+
+    def test_an_address_for_commits_shows_nobodys_own(self, person: Actor, forge: Forge) -> None:
+        address = forge.noreply_address(person)
+        assert not address or re.fullmatch(r"[^\s@<>]+@[a-z0-9.-]+", address)
+
+    @pytest.mark.parametrize("purpose", list(Purpose))
+    def test_clone_access_keeps_the_credential_out_of_the_url(
+        self, repository_id: str, forge: Forge, purpose: Purpose
+    ) -> None:
+        access = forge.clone_access(repository_id, purpose)
         parts = urlsplit(access.url)
         assert parts.scheme == access.protocol in {"https", "file"}
         assert not parts.username and not parts.password and not parts.query

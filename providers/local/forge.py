@@ -19,7 +19,7 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, LabelChange
+from domain.ports import Capability, LabelChange, Purpose
 from providers.local import issues, limits, pulls, rows
 from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
 from providers.local.outbox import WebhookTarget
@@ -92,11 +92,14 @@ class LocalForge:
         """Return an address that leads nowhere, of the form that other forges give."""
         return f"{actor.id}+{actor.login}@users.noreply.localhost"
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
-        """Return the bare repository's file url; there is no credential. Raises NotFound."""
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
+        """Return the bare repository's file url; for no purpose is there a credential. Raises NotFound."""
         with self._ground.read() as tx:
             git = tx.git(self._visible(tx, repository_id)["full_name"])
         return CloneAccess(url=git.path.as_uri(), protocol="file")
+
+    def revoke_access(self, access: CloneAccess) -> None:
+        """Do nothing: there was no credential."""
 
     def find_pull(self, repository_id: str, head_branch: str) -> Pull | None:
         """Return the newest pull request from this branch, open ones first, or None. Raises NotFound."""

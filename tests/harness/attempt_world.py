@@ -20,7 +20,7 @@ from harness.localize import NullLocalizer
 from harness.meter import AttemptMeter
 from harness.setup.phase import SetupPhase
 from tests.harness.agent.world import a_meter
-from tests.harness.git_world import World
+from tests.harness.git_world import Standing, World
 from tests.worker.town import Stage
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -126,7 +126,7 @@ class Workshop:
                 archived=False,
                 url="http://forge.invalid/acme/lamp",
             ),
-            access=self.world.access,
+            access=Standing(self.world.access),
             start_branch="",
             past=past,
         )

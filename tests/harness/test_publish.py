@@ -14,6 +14,7 @@ from domain.ports import Intent
 from domain.repo_config import RepoConfig
 from domain.states import Trigger
 from harness import report
+from harness.access import RepositoryAccess
 from harness.git import GitRunner, Mirror, Person
 from harness.ground import FreshCheckouts
 from harness.publish import MAX_ROUNDS, Publisher, StartPoint, WipChange
@@ -42,7 +43,8 @@ class Desk:
         self.places = Workspaces(town.root / "ground", None, GitRunner(town.root / "git-home"))
         self.mirror = self.places.mirror_for(town.repository)
         self.access = self.forge.clone_access(town.repository.id)
-        self.publisher = Publisher(self.forge, town.queue, self.mirror, self.access, redact=town.secrets)
+        self.way = RepositoryAccess(self.forge, town.repository.id, town.secrets)
+        self.publisher = Publisher(self.forge, town.queue, self.mirror, self.way, redact=town.secrets)
         self.mirror.fetch(self.access)
         self.base = self.mirror.default_head("main")
 
@@ -258,7 +260,7 @@ def test_a_commit_credits_who_asked_and_is_signed_off_by_its_author(notes: Town)
         desk.forge,
         notes.queue,
         mirror,
-        desk.access,
+        desk.way,
         redact=notes.secrets,
         sign_off="Acme Bot <bot@acme.example>",
     )
