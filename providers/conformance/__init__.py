@@ -22,9 +22,9 @@ from providers.conformance.commenting import CommentingChecks  # noqa: E402  (af
 from providers.conformance.failing import FailingChecks  # noqa: E402
 from providers.conformance.pulling import PullingChecks  # noqa: E402
 from providers.conformance.reading import ReadingChecks  # noqa: E402
-from providers.conformance.stage import ForgeStage, Reacting  # noqa: E402
+from providers.conformance.stage import ForgeStage  # noqa: E402
 
-__all__ = ["ForgeConformance", "ForgeStage", "Reacting"]
+__all__ = ["ForgeConformance", "ForgeStage"]
 
 
 class ForgeConformance(ReadingChecks, CommentingChecks, PullingChecks, FailingChecks):

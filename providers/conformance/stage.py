@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 import pytest
 
 from domain.model import Actor, IssueRef, Permission, PullProposal
 from domain.ports import Forge
-
-
-@runtime_checkable
-class Reacting(Protocol):
-    """What a forge that claims reactions can do."""
-
-    def react(self, issue: IssueRef, comment_id: str, reaction: str) -> None:
-        """Put a reaction such as "eyes" on a comment; a second time changes nothing."""
 
 
 class ForgeStage(ABC):
