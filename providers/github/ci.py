@@ -14,7 +14,7 @@ from domain.ports import CheckReport, CiJob, CiState, CiStatus
 from providers.github import shapes
 from providers.github.calls import MOST_REDIRECTS
 from providers.github.desk import Desk
-from providers.github.wire import CONNECT_SECONDS, SILENCE_SECONDS, WHOLE_SECONDS
+from providers.github.wire import WHOLE_SECONDS, send
 
 MOST_LOG_BYTES = 64 * 2**20
 """Read of a log to get to its end."""
@@ -108,8 +108,7 @@ def _pieces(session: requests.Session, address: str) -> Iterator[bytes]:
         for _ in range(MOST_REDIRECTS):
             if urlsplit(address).scheme != scheme or scheme not in {"https", "http"}:
                 raise ForgeError("the log's address leads to another protocol")
-            timeout = (CONNECT_SECONDS, SILENCE_SECONDS)
-            with session.get(address, timeout=timeout, allow_redirects=False, stream=True) as response:
+            with send(session, requests.Request("GET", address)) as response:
                 if 300 <= response.status_code < 400:
                     address = urljoin(address, response.headers.get("location", ""))
                     continue

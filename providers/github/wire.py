@@ -58,6 +58,18 @@ def _as_it_is(request: PreparedRequest) -> PreparedRequest:
     return request
 
 
+def send(session: requests.Session, request: requests.Request) -> requests.Response:
+    """Send one request and return its answer, unread; a redirect is not even looked at.
+
+    Raises requests' own errors.
+    """
+    prepared = session.prepare_request(request)
+    address = prepared.url or ""
+    network = session.merge_environment_settings(address, {}, True, None, None)
+    timeout = (CONNECT_SECONDS, SILENCE_SECONDS)
+    return session.get_adapter(address).send(prepared, timeout=timeout, **network)
+
+
 class Wire(HTTPSRequestsConnectionClass):
     """The connection that PyGithub gets for one call; what it must not handle itself is raised from here.
 
@@ -73,15 +85,10 @@ class Wire(HTTPSRequestsConnectionClass):
         """Send the request and return the whole answer. Raises Redirected, Lost."""
         deadline = time.monotonic() + WHOLE_SECONDS
         try:
-            with self.session.request(
-                self.verb,
-                self.origin + self.url,
-                headers=self.headers,
-                data=self.input,
-                timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
+            request = requests.Request(
+                self.verb, self.origin + self.url, headers=self.headers, data=self.input
+            )
+            with send(self.session, request) as response:
                 if 300 <= response.status_code < 400:
                     raise Redirected(response.status_code, response.headers.get("location", ""))
                 return _Whole(response, _body(response, deadline))

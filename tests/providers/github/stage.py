@@ -93,6 +93,16 @@ class GithubStage(ForgeStage):
             files=None if empty else {"README.md": b"# Widgets\n"},
         ).id
 
+    def rename_repository(self, repository_id: str, name: str) -> None:
+        """Give a repository another name; the old one leads to it from now on."""
+        ground = self.state.local._ground
+        with ground.write() as tx:
+            old = tx.one("SELECT full_name FROM repositories WHERE id = ?", int(repository_id))
+            assert old is not None
+            tx.run("UPDATE repositories SET full_name = ? WHERE id = ?", name, int(repository_id))
+            self.state.old_names[old["full_name"].lower()] = int(repository_id)
+            tx.git(old["full_name"]).path.rename(tx.git(name).path)
+
     def archive(self, repository_id: str) -> None:
         """See `ForgeStage`."""
         self.state.local.archive(repository_id)
