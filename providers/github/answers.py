@@ -61,7 +61,7 @@ def judge(status: int, headers: Headers, data: object, now: float) -> Refusal:
     if status == 403:
         needed = headers.get("x-accepted-github-permissions", "")
         return Refusal(Kind.FORBIDDEN, status, f"{message} (it needs {needed})" if needed else message)
-    if status in {408, 425} or status >= 500:
+    if status in {408, 425} or (status >= 500 and status != 501):
         return Refusal(Kind.TRANSIENT, status, message, _retry_after(headers, now))
     if status in {400, 409, 413, 422}:
         return Refusal(Kind.INVALID, status, message, codes=_codes(data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import heapq
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -16,6 +17,9 @@ from providers.github.calls import Patience
 from providers.github.desk import Desk
 
 MOST_FILE_BYTES = 2**20
+
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+"""Of a person: a bot's ends in [bot], and bots may not trigger anything."""
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -71,10 +75,10 @@ def permission(desk: Desk, actor: Actor) -> Permission:
 
 def _permission(desk: Desk, login: str, wanted_id: str) -> Permission | None:
     """Return what the account of this login may do, or None where there is none or it is another's."""
-    if not login:
+    if not _LOGIN.fullmatch(login):
         return None
     try:
-        reply = desk.get(f"/collaborators/{quote(login, safe='')}/permission")
+        reply = desk.get(f"/collaborators/{login}/permission")
     except NotFound:
         return None
     data = shapes.obj(reply.data, "permission")
