@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from structlog.testing import capture_logs
 
 from domain.errors import ConfigurationError, ForgeUnavailable
+from domain.model import Actor
 from providers.github.calls import Patience
 from providers.github.forge import GithubForge
 from providers.github.plugin import GithubProvider
@@ -73,14 +74,13 @@ def test_a_clock_may_be_a_minute_and_a_half_off(stage: GithubStage, repository_i
     client(stage).check()
 
 
-@pytest.mark.parametrize(("ahead", "words"), [(-3600, "3600 s ahead of"), (3600, "3600 s behind")])
+@pytest.mark.parametrize(("ahead", "words"), [(-3600, "ahead of"), (3600, "behind")])
 def test_a_clock_that_is_further_off_is_blamed_and_measured(
     stage: GithubStage, repository_id: str, ahead: int, words: str
 ) -> None:
     stage.state.clock_ahead = ahead
-    with pytest.raises(ConfigurationError, match="clock is 3[56]..|3600") as refused:
+    with pytest.raises(ConfigurationError, match=rf"clock is 3[56]\d\d s {words} GitHub's.*set the clock"):
         client(stage).check()
-    assert words.split()[-2] in str(refused.value) and "set the clock" in str(refused.value)
 
 
 def test_permissions_that_the_app_lacks_are_listed(stage: GithubStage, repository_id: str) -> None:
@@ -162,8 +162,6 @@ def test_git_is_where_each_kind_of_server_has_it(api_url: str, git_root: str, ma
     assert forge._git_root() == git_root
     graphql = forge._api.graphql_path
     assert graphql == ("https://ghe.example.com/api/graphql" if "v3" in api_url else graphql)
-    from domain.model import Actor
-
     assert forge.noreply_address(Actor(id="7", login="mia")) == f"7+mia@{mail_host}"
     assert forge.noreply_address(Actor(id="", login="ghost")) == ""
 
