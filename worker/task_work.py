@@ -153,7 +153,8 @@ class TaskWork:
         except Stopped:
             return self._stopped()
         except (ForgeUnavailable, GitUnavailable, StoreUnavailable) as error:
-            return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(error))
+            asked = error.retry_after if isinstance(error, ForgeUnavailable) else None
+            return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(error), retry_after=asked)
         except OSError as error:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(full_or_raise(error)))
         except Unpriced as error:

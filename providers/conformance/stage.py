@@ -104,6 +104,27 @@ class ForgeStage(ABC):
         """Return who reacted to a comment, and how."""
         pytest.skip("this stage cannot list reactions")
 
+    def report_ci(
+        self,
+        repository_id: str,
+        sha: str,
+        name: str,
+        conclusion: str,
+        *,
+        as_status: bool = False,
+        log: str = "",
+    ) -> None:
+        """Let continuous integration say something of a commit; an empty conclusion: it still runs."""
+        pytest.skip("this stage has no continuous integration")
+
+    def review(self, repository_id: str, number: int, by: Actor, path: str, comments: list[str]) -> None:
+        """Open a thread with these comments on a line of a pull request."""
+        pytest.skip("this stage has no reviews")
+
+    def miss_delivery(self) -> str:
+        """Let a webhook go astray; returns its guid."""
+        pytest.skip("this stage has no record of webhooks")
+
 
 class StagedChecks:
     """The fixtures that all checks share."""

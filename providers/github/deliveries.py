@@ -37,7 +37,7 @@ def missed(app: App, since: datetime) -> tuple[MissedDelivery, ...]:
                 status_code=status,
             )
     found = [delivery for guid, delivery in missed.items() if guid not in heard]
-    return tuple(sorted(found, key=lambda delivery: delivery.at))
+    return tuple(sorted(found, key=lambda delivery: (delivery.at, int(delivery.id))))
 
 
 def _records(app: App, since: datetime) -> list[Json]:

@@ -247,8 +247,8 @@ def _graphql(state: GithubState, request: Request, match: re.Match[str], url: st
         error = {"type": "FORBIDDEN", "message": "Resource not accessible by integration"}
         return Answer(200, {"data": None, "errors": [error]})
     if "query Threads(" in request.body["query"]:
-        found = state.threads.get(variables["number"])
-        if found is None:
+        found = state.threads.get(variables["number"], [])
+        if not _is_pull(state, variables["number"]):
             error = {"type": "NOT_FOUND", "message": "Could not resolve to a PullRequest"}
             return Answer(200, {"data": {"repository": {"pullRequest": None}}, "errors": [error]})
         shown, info = _window(found, variables["after"], 2)
@@ -257,6 +257,12 @@ def _graphql(state: GithubState, request: Request, match: re.Match[str], url: st
         return Answer(200, {"data": {"repository": {"pullRequest": {"reviewThreads": page}}}})
     thread = next(t for each in state.threads.values() for t in each if t["id"] == variables["id"])
     return Answer(200, {"data": {"node": {"comments": _inner(thread, variables["inner"])}}})
+
+
+def _is_pull(state: GithubState, number: int) -> bool:
+    """Tell whether there is such a pull request; in which repository is not looked at."""
+    found = (pull for each in state.local.repositories() for pull in state.local.pulls(each.id))
+    return any(pull.number == number for pull in found)
 
 
 def _inner(thread: dict[str, Any], after: str | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -178,3 +179,64 @@ class GithubStage(ForgeStage):
     def merge_pull(self, repository_id: str, number: int, by: Actor) -> None:
         """See `ForgeStage`."""
         self.state.local.merge_pull(repository_id, number, by)
+
+    def report_ci(
+        self,
+        repository_id: str,
+        sha: str,
+        name: str,
+        conclusion: str,
+        *,
+        as_status: bool = False,
+        log: str = "",
+    ) -> None:
+        """See `ForgeStage`."""
+        number = self.state.next_id()
+        if as_status:
+            shown = {"id": number, "sha": sha, "context": name, "state": conclusion or "pending"}
+            self.state.statuses.append({**shown, "target_url": None, "description": None})
+            return
+        run = {"id": number, "head_sha": sha, "name": name, "conclusion": conclusion or None}
+        run |= {"status": "completed" if conclusion else "in_progress", "external_id": ""}
+        self.state.checks.append({**run, "app": {"id": 15368, "slug": "github-actions"}})
+        if log:
+            self.state.logs[number] = log.encode()
+
+    def review(self, repository_id: str, number: int, by: Actor, path: str, comments: list[str]) -> None:
+        """See `ForgeStage`."""
+        author = {"__typename": "User", "login": by.login, "databaseId": int(by.id)}
+        nodes = [
+            {
+                "databaseId": self.state.next_id(),
+                "body": body,
+                "createdAt": "2026-01-01T00:00:00Z",
+                "url": "https://github.example/x",
+                "author": author,
+            }
+            for body in comments
+        ]
+        thread = {"id": f"T{self.state.next_id()}", "isResolved": False, "isOutdated": False}
+        thread |= {"path": path, "line": 1, "comments": nodes}
+        self.state.threads.setdefault(number, []).append(thread)
+
+    def miss_delivery(self) -> str:
+        """See `ForgeStage`."""
+        number = self.state.next_id()
+        guid = f"72d3162e-cc78-11e3-81ab-{number:012d}"
+        at = datetime.fromtimestamp(self.state.now(), UTC)
+        self.state.deliveries.append(
+            {
+                "id": number,
+                "guid": guid,
+                "delivered_at": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+                "redelivery": False,
+                "duration": 10.0,
+                "status": "timed out",
+                "status_code": 504,
+                "event": "issues",
+                "action": "labeled",
+                "installation_id": 1,
+                "repository_id": 1,
+            }
+        )
+        return guid
