@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from domain.errors import ForgeError, NotFound
 from providers.github import shapes
@@ -13,6 +14,8 @@ from providers.github.calls import Api, Json, Query, Reply, Unauthorized
 from providers.github.directory import Directory, Place
 from providers.github.needs import Need
 from providers.github.tokens import YOUNG_SECONDS, Token, Tokens
+
+Used = TypeVar("Used")
 
 
 class Desk:
@@ -123,14 +126,24 @@ class Desks:
 
         Raises NotFound, PermissionRefused, ForgeUnavailable, ForgeError.
         """
-        place = self._directory.by_id(repository_id)
-        try:
-            desk = Desk(self._api, self._tokens, place, need)
-        except NotFound:
-            # Gone, or installed anew under another id: look once more.
-            self._directory.forget(place)
-            desk = Desk(self._api, self._tokens, self._directory.by_id(repository_id), need)
+        desk = self._found(repository_id, lambda place: Desk(self._api, self._tokens, place, need))
         try:
             yield desk
         finally:
             self._tokens.give_back(desk.token)
+
+    def mint(self, repository_id: str, need: Need) -> Token:
+        """Return a new token that nobody else has, to be revoked by who asked. Raises like `at`."""
+        return self._found(
+            repository_id,
+            lambda place: self._tokens.mint(place.installation_id, need, repository_id=repository_id),
+        )
+
+    def _found(self, repository_id: str, use: Callable[[Place], Used]) -> Used:
+        """Use the place of a repository; look it up anew where the App has been installed again since."""
+        place = self._directory.by_id(repository_id)
+        try:
+            return use(place)
+        except NotFound:
+            self._directory.forget(place)
+            return use(self._directory.by_id(repository_id))

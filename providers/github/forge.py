@@ -21,7 +21,15 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, CheckReport, CiStatus, LabelChange, MissedDelivery, ReviewThread
+from domain.ports import (
+    Capability,
+    CheckReport,
+    CiStatus,
+    LabelChange,
+    MissedDelivery,
+    Purpose,
+    ReviewThread,
+)
 from providers.github import ci, deliveries, markers, needs, reading, reviews, shapes
 from providers.github.app import App
 from providers.github.calls import Api, Patience, Reply
@@ -132,10 +140,10 @@ class GithubForge:
         """See `HoldingSecrets`."""
         self._tokens.revoke_all()
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
-        """See `Forge`. The credential can read and write contents, and nothing else."""
-        place = self._directory.by_id(repository_id)
-        token = self._tokens.mint(place.installation_id, needs.PUSHING, repository_id=repository_id)
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
+        """See `Forge`."""
+        need = needs.PUSHING if purpose is Purpose.PUSH else needs.FILES
+        token = self._desks.mint(repository_id, need)
         root = self._git_root()
         return CloneAccess(
             url=f"{root}/{token.full_name}.git",
@@ -151,10 +159,10 @@ class GithubForge:
         host = urlsplit(self._git_root()).hostname or ""
         return f"{actor.id}+{actor.login}@users.noreply.{host}"
 
-    def revoke(self, access: CloneAccess) -> None:
-        """Make a credential useless, now that git is done with it. Raises nothing."""
+    def revoke_access(self, access: CloneAccess) -> None:
+        """See `Forge`. What could not be revoked dies within the hour."""
         if access.secret:
-            self._tokens.revoke_secret(access.secret)
+            self._tokens.end(access.secret)
 
     def _git_root(self) -> str:
         """Return where git is: beside the API on github.com, in front of it on an Enterprise server."""

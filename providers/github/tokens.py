@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from github.Auth import Token as TokenAuth
 from domain.errors import ForgeError, NotFound, PermissionRefused
 from providers.github import needs, shapes
 from providers.github.app import App
-from providers.github.calls import Invalid, Json
+from providers.github.calls import Invalid, Json, Unauthorized
 from providers.github.needs import Need
 
 log = structlog.get_logger(__name__)
@@ -109,11 +110,16 @@ class Tokens:
         self.revoke_secret(token.secret)
 
     def revoke_secret(self, secret: str) -> None:
-        """Revoke a token by its text, for one that was given to git."""
+        """Revoke a token by its text. A failure is logged."""
         try:
-            self._app.api.call("DELETE", "/installation/token", auth=TokenAuth(secret), scope="revoking")
+            self.end(secret)
         except ForgeError as error:
             log.warning("token not revoked; it expires within the hour", error=str(error))
+
+    def end(self, secret: str) -> None:
+        """Revoke a token, or find that it is dead already. Raises ForgeUnavailable, ForgeError."""
+        with contextlib.suppress(Unauthorized):
+            self._app.api.call("DELETE", "/installation/token", auth=TokenAuth(secret), scope="revoking")
         with self._lock:
             self._live.discard(secret)
 

@@ -27,8 +27,9 @@ DECISIVE = {
     "label_changes": ("GET", r".*/issues/\d+/events"),
     "issue": ("GET", r".*/issues/\d+"),
     "comments": ("GET", r".*/issues/\d+/comments"),
-    "permission_of": ("GET", r".*/collaborators/.*"),
+    "permission_of": ("GET", r".*/collaborators/.*|/user/\d+"),
     "clone_access": ("POST", r"/app/installations/\d+/access_tokens"),
+    "revoke_access": ("DELETE", r"/installation/token"),
     "find_pull": ("GET", r".*/pulls"),
     "ensure_pull": ("POST", r".*/pulls"),
     "ensure_comment": ("POST", r".*/issues/\d+/comments"),
@@ -62,13 +63,15 @@ class GithubStage(ForgeStage):
 
     def client(self, patience: Patience = HASTE) -> GithubForge:
         """Return the bot's client as what it is."""
-        return GithubForge(
+        made = GithubForge(
             app_id=str(APP_ID),
             private_key=app_key(),
             api_url=self.server.url,
             served=self._names,
             patience=patience,
         )
+        self._forges.append(made)
+        return made
 
     def forge(self) -> Forge:
         """See `ForgeStage`."""
@@ -80,6 +83,9 @@ class GithubStage(ForgeStage):
 
     def fail(self, method: str, *, times: int, acted: bool) -> None:
         """See `ForgeStage`."""
+        for forge in self._forges:  # where things are is known; what is to fail is the method's own request
+            for name in self._names:
+                forge.repository_named(name)
         verb, path = DECISIVE[method]
         self.state.faults.append(Fault(verb, path, times=times, acted=acted))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CredentialRefused, GitError, PushRefused
+from domain.ports import Purpose
 from domain.text import Redactor
 from harness.git import GitRunner, Mirror
 from providers.github.forge import GithubForge
@@ -36,25 +37,21 @@ def commit_on_main(mirror: Mirror) -> str:
 def test_a_branch_is_fetched_and_pushed_with_a_token(
     stage: GithubStage, forge: GithubForge, repository_id: str, mirror: Mirror
 ) -> None:
-    access = forge.clone_access(repository_id)
+    access = forge.clone_access(repository_id, Purpose.PUSH)
     mirror.fetch(access)
     sha = commit_on_main(mirror)
     mirror.push(access, sha, BRANCH, "")
     assert mirror.remote_head(access, BRANCH) == sha
-    forge.revoke(access)
+    forge.revoke_access(access)
     for path in (mirror.path / "config", mirror.path / "FETCH_HEAD"):
         assert not path.exists() or access.secret not in path.read_text()
     with pytest.raises(CredentialRefused):
         mirror.push(access, sha, "another", "")
 
 
-def test_a_token_that_may_only_read_cannot_push(
-    stage: GithubStage, forge: GithubForge, repository_id: str, mirror: Mirror
-) -> None:
+def test_a_token_for_fetching_cannot_push(forge: GithubForge, repository_id: str, mirror: Mirror) -> None:
     access = forge.clone_access(repository_id)
     mirror.fetch(access)
-    token = stage.state.tokens[access.secret]
-    stage.state.tokens[access.secret] = replace(token, permissions={"contents": "read", "metadata": "read"})
     with pytest.raises(GitError):
         mirror.push(access, commit_on_main(mirror), BRANCH, "")
 
@@ -84,8 +81,8 @@ def test_githubs_refusals_of_a_push_are_told_in_its_words(
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{words}\nEND\nexit 1\n")
     hook.chmod(0o755)
-    forge.on_secret(redact.add_passing)
-    access = forge.clone_access(repository_id)
+    forge.on_secret(redact.lend)
+    access = forge.clone_access(repository_id, Purpose.PUSH)
     mirror.fetch(access)
     with pytest.raises(PushRefused) as refused:
         mirror.push(access, commit_on_main(mirror), BRANCH, "")

@@ -103,12 +103,12 @@ def test_every_token_is_registered_before_it_is_used(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
     redact = Redactor()
-    forge.on_secret(redact.add_passing)
+    forge.on_secret(redact.lend)
     live = list(stage.state.tokens)
     access = forge.clone_access(issue.repository_id)
     for secret in [*live, access.secret]:
         assert len(secret) > 100 and redact(f"remote: {secret} denied") == "remote: [redacted] denied"
-    forge.revoke(access)
+    forge.revoke_access(access)
     assert access.secret in stage.state.revoked and access.secret not in repr(access)
 
 
