@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.github_settings import GithubSettings
 from app.keeping_settings import KeepingSettings
 from app.publishing_settings import PublishingSettings
 from app.sandbox_settings import SandboxSettings
@@ -35,7 +36,7 @@ from domain.pricing import PER_MILLION
 
 PREFIX = "FIXWRIGHT_"
 
-SECRET_FIELDS = frozenset({"webhook_secret", "console_token", "api_key"})
+SECRET_FIELDS = frozenset({"webhook_secret", "console_token", "api_key", "github_private_key"})
 
 
 class CommonSettings(BaseSettings):
@@ -53,7 +54,7 @@ class CommonSettings(BaseSettings):
         default=frozenset(),
         description="The repositories that are served, as forge:owner/name, comma separated. "
         "Empty: nobody is served.",
-        examples=["local:acme/shop,local:acme/web"],
+        examples=["github:acme/shop,local:acme/web"],
     )
     labels: Labels = Field(
         default={category.value: category for category in Category},
@@ -162,7 +163,9 @@ class WebSettings(CommonSettings):
         return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
 
 
-class WorkerSettings(KeepingSettings, PublishingSettings, SandboxSettings, SetupSettings, CommonSettings):
+class WorkerSettings(
+    KeepingSettings, PublishingSettings, SandboxSettings, SetupSettings, GithubSettings, CommonSettings
+):
     """What the worker process needs."""
 
     worker_name: Word = Field(
@@ -300,7 +303,7 @@ class WorkerSettings(KeepingSettings, PublishingSettings, SandboxSettings, Setup
 
     def secrets(self) -> list[str]:
         """Return every secret in these settings, for the redactor."""
-        return [self.api_key.get_secret_value()]
+        return [self.api_key.get_secret_value(), self.github_key()]
 
 
 def variable(field_name: str) -> str:

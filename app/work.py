@@ -14,7 +14,7 @@ import structlog
 
 from app.chores import housekeeping
 from app.clock import SystemClock
-from app.forges import open_forges
+from app.forges import OwnIds, close_forges, open_forges
 from app.last_resort import LastResort
 from app.log import configure_logging
 from app.settings import (
@@ -77,9 +77,9 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
-    forges = open_forges(settings)
     redact = redact or known_secrets(settings)
-    serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
+    forges = open_forges(settings, redact.lend)
+    serving = settings.serving(OwnIds(forges))
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
     bench = _bench(settings, redact)
@@ -153,6 +153,7 @@ def main() -> None:
 
     with stopping_on_signals(stop):
         loop.run()
+        close_forges(loop.shop.forges)
 
 
 def tell_price(price_of: PriceLookup, model: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.model import Actor, IssueRef
+from domain.noted import Noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ class Uninteresting:
     why: str
 
 
-Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClosed | Uninteresting
+Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClosed | Noted | Uninteresting
 """Everything that a delivery can mean. In `PullClosed.issue` the number is the pull request's own."""
 
 COMMAND_PREFIX = "/fixwright"

@@ -18,6 +18,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
+from domain.noted import Noted
 from domain.ports import Admission
 from domain.states import State, Trigger, is_legal
 
@@ -56,6 +57,8 @@ def admit(event: Event, serving: Serving) -> Admission:
     """
     if isinstance(event, Uninteresting):
         return Admission.UNINTERESTING
+    if isinstance(event, Noted):
+        return Admission.NOTED
     if isinstance(event, IssueClosed | PullClosed):
         return Admission.SIGNAL
     if event.actor.is_bot or event.actor.id == serving.own_ids.get(event.issue.forge):
@@ -102,7 +105,7 @@ def _asked_for(signal: Event, task: Task, permission: Permission, serving: Servi
         return Trigger.CANCELLED
     if isinstance(signal, PullClosed):
         return _closed_pull(signal, task)
-    if isinstance(signal, Uninteresting) or not may_trigger(permission, signal.actor):
+    if isinstance(signal, Noted | Uninteresting) or not may_trigger(permission, signal.actor):
         return None
     if isinstance(signal, IssueUnlabelled):
         is_ours = category_of(signal.label, serving) is task.category

@@ -164,7 +164,7 @@ def _run(run: TestRun) -> Json:
         "note": run.note,
         "timedOut": run.timed_out,
         "isolation": run.isolation,
-        "startedAt": run.at.isoformat() if run.at else None,
+        "startedAt": _moment(run.at) if run.at else None,
         "reused": run.reused,
     }
 

@@ -80,7 +80,8 @@ class Settler:
     def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
         """Try again later what could not be published, or kept, now."""
         log.warning("forge, git or disk unavailable while settling", task=task.id, error=str(error))
-        outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None)
+        asked = error.retry_after if isinstance(error, ForgeUnavailable) else None
+        outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None, retry_after=asked)
         return self._not_verified(task, attempt, outage)
 
     def finish(self, task: Task, attempt: Attempt) -> Task:

@@ -18,6 +18,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Permission, Reason, Task
+from domain.noted import Noted
 from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
 from domain.ports import Forge, Landing, Signal, TaskQueue
 from domain.states import State, Trigger, is_legal
@@ -160,6 +161,6 @@ class SignalDesk:
         return not may_trigger(earlier, task.requested_by)
 
     def _permission(self, signal: Signal, task: Task) -> Permission:
-        if isinstance(signal.event, Uninteresting):
+        if isinstance(signal.event, Noted | Uninteresting):
             return Permission.NONE
         return self._forge_of(task).permission_of(task.issue.repository_id, signal.event.actor)

@@ -23,11 +23,17 @@ from domain.model import (
 
 
 class Capability(StrEnum):
-    """What a forge may or may not be able to do."""
+    """What a forge may or may not be able to do; most have a protocol in `forge_capabilities`."""
 
     DRAFT_PULLS = "draft pull requests"
     REACTIONS = "reactions"
+    LABELS = "labels"
+    FILES = "files"
     CHECKS = "checks"
+    CI = "continuous integration"
+    REVIEWS = "review threads"
+    DELIVERIES = "missed deliveries"
+    SECRETS = "short-lived secrets"
 
 
 class Purpose(StrEnum):
@@ -55,8 +61,10 @@ class Forge(Protocol):
 
     name: str
     capabilities: frozenset[Capability]
-    identity: Actor
-    """Who we are on this forge; our own events are known by this id."""
+
+    @property
+    def identity(self) -> Actor:
+        """Who we are on this forge; our own events are known by this id."""
 
     def repository(self, repository_id: str) -> Repository:
         """Return the repository by its permanent id. Raises NotFound."""

@@ -56,6 +56,8 @@ class Admission(StrEnum):
     OWN_EVENT = "own_event"
     OTHER_LABEL = "other_label"
     UNINTERESTING = "uninteresting"
+    NOTED = "noted"
+    """Read and written down; nothing follows from it by itself."""
     NOT_TRUSTED = "not_trusted"
     """Found by a sweep: who put the label on may not ask, or others may have rewritten the issue since."""
 

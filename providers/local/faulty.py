@@ -46,7 +46,7 @@ class FaultyForge:
 
     def __init__(self, forge: Forge, faults: Sequence[Fault] = ()) -> None:
         self.name = forge.name
-        self.capabilities = forge.capabilities - {Capability.REACTIONS}
+        self.capabilities = forge.capabilities & {Capability.DRAFT_PULLS}
         self.identity = forge.identity
         self.calls: list[str] = []
         self._forge = forge
