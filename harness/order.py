@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from domain.allowing import Allowance
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, Outcome, Reason, Repository, Suspect, Task, Verdict
-from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
+from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy, SandboxSession
 from harness.access import Access
 from harness.handoff import PastAttempt
 from harness.protection import Allowed, allowed_by
@@ -51,6 +51,14 @@ class Order:
         return last if last.verdict.verified or is_allowed else None
 
 
+SessionWrapper = Callable[[SandboxSession, Workspace], SandboxSession]
+
+
+def as_it_is(session: SandboxSession, workspace: Workspace) -> SandboxSession:
+    """Leave a session as it is: the agent's commands run in a shell."""
+    return session
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """The parts that an attempt works with; one set per worker, made by the wiring.
@@ -64,6 +72,8 @@ class Bench:
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
     protected: Sequence[str] = ()
+    agent_session: SessionWrapper = as_it_is
+    """Puts the operator's command policy around the agent's session; never around the harness' own runs."""
 
     def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
         """Return the limits of a session in a workspace, with what the sandbox must know besides."""
