@@ -193,8 +193,10 @@ def test_names_that_only_begin_like_one_are_others(name: str) -> None:
         "ok/../../x", "src/home", "ok/home/x", "abs/home", "a:b",
         "--file=/etc/passwd", "--file=../x", "--file=out/passwd", "--file=~/x", "-C/..", "-C..", "-I/etc",
         "-f../../x", "-C/etc", "-o=/etc/x", "if=/dev/sda", "--a=b=/etc/x", "src:/etc", "a,/etc/passwd",
-        "@/etc/passwd", "file:///etc/passwd", "file:/etc/passwd", "user@host:/path", "-DROOT=/etc", "HEAD:../../x",
-        "--x=a:b", "/etc/pass wd", "/x*/../etc/passwd", "./.././x", "src/./../..", "-flink=../../..", "/./etc", "/dev/sda",
+        "@/etc/passwd", "file:///etc/passwd",
+        "file:/etc/passwd", "user@host:/path", "-DROOT=/etc", "HEAD:../../x",
+        "--x=a:b", "/etc/pass wd", "/x*/../etc/passwd", "./.././x", "src/./../..", "-flink=../../..", "/./etc",
+        "/dev/sda",
     ],
 )  # fmt: skip
 def test_a_path_that_leads_out_is_refused_by_name(argument: str) -> None:
