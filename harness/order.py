@@ -64,6 +64,7 @@ class Bench:
     """The parts that an attempt works with; one set per worker, made by the wiring.
 
     `protected` are patterns of paths that people alone may change, in every repository, besides the defaults.
+    `agent_session` puts the operator's command policy around the agent's session, and around no other one.
     """
 
     sandbox: Sandbox
@@ -72,14 +73,12 @@ class Bench:
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
     protected: Sequence[str] = ()
+    setup: SetupPhase | None = None
     agent_session: SessionWrapper = as_it_is
-    """Puts the operator's command policy around the agent's session; never around the harness' own runs."""
 
     def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
         """Return the limits of a session in a workspace, with what the sandbox must know besides."""
         return replace(self.limits(workspace), private_repository=repository.private)
-
-    setup: SetupPhase | None = None
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from domain.errors import SandboxError
+from harness.sandbox.egress import relay_files
 from harness.sandbox.environment import ACCOUNT_FILES, USER_ID
 from harness.sandbox.identity import Identity
 
@@ -18,9 +19,12 @@ _ENGINE_DOORS = tuple(
 _ENGINE_SOCKETS = ("docker.sock", "podman.sock", "containerd.sock", "crio.sock")
 
 
-def write_account_files(state: Path, identity: Identity) -> Mapping[str, Path]:
-    """Write the user data base that containers are shown; return guest path → file. Raises OSError."""
-    contents = dict(ACCOUNT_FILES)
+def write_guest_files(state: Path, identity: Identity, *, relay: bool = False) -> Mapping[str, Path]:
+    """Write the user data base that containers are shown, and on demand the relay to the proxy.
+
+    Returns guest path → file. Raises OSError.
+    """
+    contents = {**ACCOUNT_FILES, **(relay_files() if relay else {})}
     passwd, group = contents["/etc/passwd"], contents["/etc/group"]
     contents["/etc/passwd"] = passwd.replace(f":{USER_ID}:{USER_ID}:", f":{identity.uid}:{identity.gid}:")
     contents["/etc/group"] = group.replace(f":{USER_ID}:", f":{identity.gid}:")

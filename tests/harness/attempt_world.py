@@ -18,8 +18,8 @@ from harness.handoff import PastAttempt
 from harness.journal import PhaseNote
 from harness.localize import NullLocalizer
 from harness.meter import AttemptMeter
-from harness.setup.phase import SetupPhase
 from harness.order import SessionWrapper, as_it_is
+from harness.setup.phase import SetupPhase
 from tests.harness.agent.world import a_meter
 from tests.harness.git_world import Standing, World
 from tests.worker.town import Stage

@@ -97,11 +97,12 @@ def test_a_link_that_the_agent_made_leads_nowhere(session: ConfinedSession, tree
 @pytest.mark.long
 def test_a_program_that_the_agent_planted_is_not_found(session: ConfinedSession, tree: Path) -> None:
     inner = session._inner
-    planting = "mkdir -p /work/bin; printf '#!/bin/sh\\necho planted\\n' > /work/bin/planted; chmod +x /work/bin/planted"
+    script = "'#!/bin/sh\\necho planted\\n'"
+    planting = f"mkdir -p bin; printf {script} > bin/planted; chmod +x bin/planted"
     assert isinstance(inner.run(planting, 20), CommandResult)
     order = "exec env PATH=/work/bin:$PATH run-words eyJ3b3JkcyI6IFsicGxhbnRlZCJdLCAidGV4dCI6IG51bGx9"
     result = inner.run(order, 20)
-    assert result.exit_code == 127 and "planted\n" != result.output
+    assert result.exit_code == 127 and result.output != "planted\n"
 
 
 @pytest.mark.long
