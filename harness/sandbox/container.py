@@ -12,6 +12,7 @@ from domain.ports import SandboxPolicy
 from harness.sandbox.container_arguments import Box
 from harness.sandbox.container_engine import Engine, find_engine
 from harness.sandbox.container_files import (
+    make_mount_points,
     proxy_socket,
     refuse_engine_doors,
     write_guest_files,
@@ -142,8 +143,15 @@ class ContainerSandbox:
             before = threads_of(identity.uid)
             return replace(lasting, ulimits=bound_limits(policy, processes_before=before))
 
+        points = _points(policy, mounts)
+        cleared = MountPoints([policy.writable, policy.scratch], points)
+
+        def prepare() -> None:
+            cleared.clear_the_way()
+            make_mount_points(points, identity)
+
         return ContainerSession(
-            Setting(engine=engine, policy=policy, box=box, mountpoints=_mount_points(policy, mounts))
+            Setting(engine=engine, policy=policy, box=box, prepare=prepare, release=cleared.remove)
         )
 
     def _environment(self, policy: SandboxPolicy, image: Image) -> Mapping[str, str]:
@@ -165,11 +173,10 @@ class ContainerSandbox:
         return (*tools, *shown)
 
 
-def _mount_points(policy: SandboxPolicy, mounts: Sequence[Mount]) -> MountPoints:
-    roots = ((policy.writable, WORK), (policy.scratch, TEMPORARY))
-    inside = [
+def _points(policy: SandboxPolicy, mounts: Sequence[Mount]) -> list[Point]:
+    """Return the mount points that lie in the directories which commands can write."""
+    return [
         Point(host, mount.target, mount.source.is_file())
-        for host, guest in roots
+        for host, guest in ((policy.writable, WORK), (policy.scratch, TEMPORARY))
         for mount in below(mounts, guest)
     ]
-    return MountPoints([host for host, _ in roots], inside)

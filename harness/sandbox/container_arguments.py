@@ -94,7 +94,7 @@ def create_arguments(engine: Engine, box: Box, *, name: str, command: str) -> li
         *_limits(engine, box),
         *_dialect(engine, box),
         *("--shm-size", str(box.tmpfs_bytes)),
-        *("--tmpfs", _tmpfs(engine, HOME, box.tmpfs_bytes)),
+        *_home(engine, box),
         *_flat(("--mount", _bind(mount, engine)) for mount in _mounts(box)),
         *("--entrypoint", "/usr/bin/env", box.image.id, "-i"),
         *(f"{key}={value}" for key, value in box.environment.items()),
@@ -133,6 +133,12 @@ def _dialect(engine: Engine, box: Box) -> Iterable[str]:
     yield from ("--http-proxy=false", "--no-hosts", "--security-opt", "mask=/sys")
     if not engine.cgroup:
         yield from ("--cgroups", "disabled")
+
+
+def _home(engine: Engine, box: Box) -> Iterable[str]:
+    """Make a home in memory, unless the policy shows a directory in its place."""
+    if PurePosixPath(HOME) not in {mount.target for mount in box.mounts}:
+        yield from ("--tmpfs", _tmpfs(engine, HOME, box.tmpfs_bytes))
 
 
 def _mounts(box: Box) -> Iterable[Mount]:
