@@ -131,8 +131,6 @@ def _dialect(engine: Engine, box: Box) -> Iterable[str]:
     yield from ("--userns", "keep-id" if engine.rootless else "host")
     yield from ("--read-only-tmpfs=false", "--image-volume", "ignore", "--systemd", "false")
     yield from ("--http-proxy=false", "--no-hosts", "--security-opt", "mask=/sys")
-    if not engine.cgroup:
-        yield from ("--cgroups", "disabled")
 
 
 def _home(engine: Engine, box: Box) -> Iterable[str]:

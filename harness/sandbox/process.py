@@ -106,6 +106,10 @@ class ProcessSandbox:
 
     def open(self, policy: SandboxPolicy) -> CommandSession:
         """Return a session on a worktree that belongs to the user. Raises SandboxError."""
+        if policy.shown or policy.egress is not None:
+            raise SandboxError(
+                "the process back end has nothing but the worktree to show: it cannot do a set-up, nor use one"
+            )
         if not _WORK.is_dir():
             _WORK.mkdir(mode=0o755)
         require_reachable(policy.writable, self._identity, purpose="worktree", writable=True)

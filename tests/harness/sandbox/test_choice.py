@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import SandboxError
+from domain.ports import Shown
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.sandbox.choice import SandboxWishes, choose_sandbox
 from harness.sandbox.container import ContainerSandbox
@@ -52,6 +53,16 @@ def test_a_public_repository_is_refused_each_time_and_a_private_one_is_not(
         assert session.run("pwd; echo $HOME", 10).output == "/work\n/tmp\n"
     with pytest.raises(SandboxError, match="the repository must be private"):
         sandbox.open(policy(private_repository=False))
+
+
+def test_a_set_up_is_not_to_be_had_without_isolation(
+    wishes: SandboxWishes, as_root: int, policy, room: Path
+) -> None:
+    sandbox = choose_sandbox(replace(wishes, back_end="process", allow_unsandboxed=True))
+    shown = (Shown(source=room, target="/setup"),)
+    for wanted in ({"shown": shown}, {"egress": room / "proxy.sock"}):
+        with pytest.raises(SandboxError, match="cannot do a set-up"):
+            sandbox.open(policy(private_repository=True, **wanted))
 
 
 @pytest.mark.long
