@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 WORK = "/work"
 MOST_LINKS = 40
+_LONGEST_PATH = 4096
+_LONGEST_CLUSTER = 12
 
 LinkAt = Callable[[tuple[str, ...]], str | None]
 """Returns the target of a link in the worktree, given as its components; None if there is no link."""
@@ -35,24 +37,29 @@ def require_inside(program: str, arguments: tuple[str, ...], link_at: LinkAt) ->
 
 
 def paths_in(program: str, argument: str) -> Iterator[str]:
-    """Yield all that may be a path in one argument: itself, an option's value, the parts of a list."""
+    """Yield all that may be a path in one argument: itself, an option's value, the parts of a list.
+
+    Of short options a value may follow after any number of letters (-rf../x).
+    """
     if _ADDRESS.fullmatch(argument):
         return
     wholes = [argument]
-    if argument.startswith("-"):
-        wholes = [] if argument.startswith("--") else [argument[2:]]
+    if argument.startswith("-") and not argument.startswith("--"):
         if (program, argument[1:2]) in _SEPARATOR_OPTIONS and len(argument) == 3:
             return
+        wholes += [argument[at:] for at in range(1, min(len(argument), _LONGEST_CLUSTER))]
     if "=" in argument:
         wholes.append(argument.partition("=")[2])
     for whole in wholes:
-        yield whole
+        yield whole.strip()
         if not _ADDRESS.fullmatch(whole):
-            yield from re.split(r"[=:,;@]", whole)
+            yield from (part.strip() for part in re.split(r"[=:,;@]", whole))
 
 
 def _follow(path: str, argument: str, link_at: LinkAt) -> None:
     """Walk a path as the kernel would. Raises LeadsOut."""
+    if len(path) > _LONGEST_PATH:
+        return  # the kernel takes no such path
     if "\0" in path:
         raise LeadsOut("an argument contains a NUL character")
     if _HOME.match(path):

@@ -41,6 +41,8 @@ from harness.sandbox.probe import Expected, probe
 from harness.sandbox.scratch import make_scratch
 
 _TMPFS_BYTES = 128 * 2**20
+_FOR_SHELLS = frozenset({"BASH_ENV", "ENV"})
+"""Variables by which a shell reads a file before each command: it might be one in the worktree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,8 @@ class ContainerSandbox:
         path = [*search_path(self.helpers or {}, self.tools, policy.path), *image.path, *SYSTEM_PATH]
         relayed = egress_environment() if policy.egress is not None else {}
         ours = command_environment({**relayed, **policy.env}, path=list(dict.fromkeys(path)))
-        return {**image.variables, **ours}
+        kept = {key: value for key, value in image.variables.items() if key not in _FOR_SHELLS}
+        return {**kept, **ours}
 
     def _mounts(self, policy: SandboxPolicy, identity: Identity) -> tuple[Mount, ...]:
         """Return what is shown of the host besides the worktree, if the user can get there."""

@@ -151,9 +151,12 @@ def _mounts(box: Box) -> Iterable[Mount]:
 
 
 def _tmpfs(engine: Engine, path: str, size: int) -> str:
-    """Write a file system in memory; podman would copy into it what the image has there, and its mode."""
-    empty = ",notmpcopyup" if engine.is_podman else ""
-    return f"{path}:rw,nosuid,nodev,mode=1777,size={size}{empty}"
+    """Write a file system in memory.
+
+    Podman would copy into it what the image has there, and its mode; docker would let nothing in it be run.
+    """
+    own = "notmpcopyup" if engine.is_podman else "exec"
+    return f"{path}:rw,nosuid,nodev,mode=1777,size={size},{own}"
 
 
 def _bind(mount: Mount, engine: Engine) -> str:

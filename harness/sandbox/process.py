@@ -108,7 +108,7 @@ class ProcessSandbox:
         """Return a session on a worktree that belongs to the user. Raises SandboxError."""
         if policy.shown or policy.egress is not None:
             raise SandboxError(
-                "the process back end has nothing but the worktree to show: it cannot do a set-up, nor use one"
+                "the process back end shows nothing but the worktree: it can neither do nor use a set-up"
             )
         if not _WORK.is_dir():
             _WORK.mkdir(mode=0o755)

@@ -20,6 +20,7 @@ POLICY = CommandPolicy.of(
 LINKS = {
     ("out",): "/etc",
     ("up",): "../elsewhere",
+    ("-y",): "/etc",
     ("deep", "er"): "../../..",
     ("ok",): "src",
     ("abs",): "/work/src",
@@ -196,7 +197,8 @@ def test_names_that_only_begin_like_one_are_others(name: str) -> None:
         "@/etc/passwd", "file:///etc/passwd",
         "file:/etc/passwd", "user@host:/path", "-DROOT=/etc", "HEAD:../../x",
         "--x=a:b", "/etc/pass wd", "/x*/../etc/passwd", "./.././x", "src/./../..", "-flink=../../..",
-        "/./etc", "/dev/sda",
+        "/./etc", "/dev/sda", "--/../../etc/passwd", "-rf/etc/passwd", "-rf../../x", "-rfout/passwd", "-nout",
+        "cache_dir = /etc/x", "-y/../..", "-y", "-vvC..", "-p /etc",
     ],
 )  # fmt: skip
 def test_a_path_that_leads_out_is_refused_by_name(argument: str) -> None:
@@ -209,8 +211,8 @@ def test_a_path_that_leads_out_is_refused_by_name(argument: str) -> None:
     "argument",
     ["a/b", ".", "./a", "a..b", "...", "src/..", "a/../b", "/work/", "HEAD@{1}", "HEAD~2", "x~=1", "a:b:c",
      "-", "--", "--x=y", "-k", "not slow and x", "s/a/b/", "/^def /p", "/foo.*bar/d", "%d/%m",
-     "origin/main...feature/x", "--cov=src,tests", "x" * 5000, "a=" * 3000, "fix: handle /etc in text", "'",
-     '"', "src\\a"],
+     "origin/main...feature/x", "--cov=src,tests", "x" * 5000, "a=" * 3000, "a/" * 40_000, "a:" * 20_000,
+     "fix: handle /etc in text", "'", '"', "src\\a"],
 )  # fmt: skip
 def test_what_stays_inside_or_is_no_path_passes(argument: str) -> None:
     assert words(f"git {shlex.quote(argument)}") == ("git", argument)

@@ -61,7 +61,7 @@ def test_a_set_up_is_not_to_be_had_without_isolation(
     sandbox = choose_sandbox(replace(wishes, back_end="process", allow_unsandboxed=True))
     shown = (Shown(source=room, target="/setup"),)
     for wanted in ({"shown": shown}, {"egress": room / "proxy.sock"}):
-        with pytest.raises(SandboxError, match="cannot do a set-up"):
+        with pytest.raises(SandboxError, match="neither do nor use a set-up"):
             sandbox.open(policy(private_repository=True, **wanted))
 
 
@@ -71,9 +71,8 @@ def test_the_process_back_end_shows_the_worktree_to_its_commands_alone(
 ) -> None:
     sandbox = choose_sandbox(replace(wishes, back_end="process", allow_unsandboxed=True))
     sandbox.self_test()
-    before = Path("/proc/self/mountinfo").read_text()
     with closing(sandbox.open(policy(private_repository=True))) as session:
         shown = session.run("cat /proc/self/status; ls /tmp; touch /work/mine; mount -t tmpfs none /work", 10)
     assert "NoNewPrivs:\t1" in shown.output and "CapBnd:\t0000000000000000" in shown.output
     assert (policy().writable / "mine").exists() and not Path("/work/mine").exists()
-    assert Path("/proc/self/mountinfo").read_text() == before
+    assert " /work " not in Path("/proc/self/mountinfo").read_text()

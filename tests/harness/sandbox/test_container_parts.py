@@ -125,6 +125,7 @@ def test_docker_gets_none_of_podmans_words_and_no_volume() -> None:
         "--systemd",
     } & set(told)
     assert any(word.startswith("/big:rw,") for word in told)
+    assert any(word.startswith("/home/agent:rw,") and word.endswith(",exec") for word in told)
 
 
 def test_rootless_podman_keeps_the_user_and_works_without_control_groups() -> None:
@@ -309,7 +310,13 @@ def test_a_program_that_others_can_change_is_not_used(tmp_path: Path) -> None:
 
 def usable(directory: Path, **answers: str) -> Path:
     image = json.dumps(
-        [{"Id": "abc", "RepoDigests": ["x@sha256:1"], "Config": {"Env": ["PATH=/go/bin:/bin", "A=b=c"]}}]
+        [
+            {
+                "Id": "abc",
+                "RepoDigests": ["x@sha256:1"],
+                "Config": {"Env": ["PATH=/go/bin:/bin", "A=b=c", "BASH_ENV=/work/x"]},
+            }
+        ]
     )
     words = {
         "--version": saying("podman version 5"),
