@@ -308,13 +308,16 @@ def test_a_program_that_others_can_change_is_not_used(tmp_path: Path) -> None:
         find_engine(str(program))
 
 
+ENV = ["PATH=/go/bin:/bin", "A=b=c", "BASH_ENV=/work/x"]
+
+
 def usable(directory: Path, **answers: str) -> Path:
     image = json.dumps(
         [
             {
                 "Id": "abc",
                 "RepoDigests": ["x@sha256:1"],
-                "Config": {"Env": ["PATH=/go/bin:/bin", "A=b=c", "BASH_ENV=/work/x"]},
+                "Config": {"Env": ENV},
             }
         ]
     )
@@ -511,3 +514,4 @@ def test_limits_of_the_policy_reach_the_container(
         "/go/bin:",
     ):
         assert word in told
+    assert "BASH_ENV" not in told
