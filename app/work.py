@@ -32,11 +32,14 @@ from domain.ports import PriceList as PriceLookup
 from domain.ports import SandboxPolicy, Signer
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
+from harness.agent.command_policy import CommandPolicy, is_refused
+from harness.agent.confined_session import ConfinedSession
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
 from harness.git import DEFAULT_COMMITTER, GitRunner, Person
 from harness.localize import BaselineLocalizer
+from harness.order import SessionWrapper, as_it_is
 from harness.prices import PriceList
 from harness.sandbox.choice import SandboxWishes, choose_sandbox
 from harness.setup.cache import SetupCache
@@ -46,7 +49,7 @@ from harness.setup.proxy import ProxyCaps
 from harness.setup.registries import ask_clients
 from harness.setup.site import SetupRules
 from harness.setup.upstream import operator_proxy
-from harness.toolbox import TOOLBOX
+from harness.toolbox import COMMANDS, TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
 from store.ledger import SqliteLedger
@@ -197,7 +200,24 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         limits=lambda workspace: _limits(settings, workspace),
         protected=settings.protected_paths,
         setup=_setup(settings, workspaces),
+        agent_session=_agent_session(settings),
     )
+
+
+def _command_policy(settings: WorkerSettings) -> CommandPolicy | None:
+    """Return the argv policy, or None where the agent has a shell."""
+    if settings.command_policy == "shell":
+        return None
+    if refused := sorted(filter(is_refused, settings.allowed_commands)):
+        log.warning("some allowed commands are refused all the same", commands=refused)
+    return CommandPolicy.of(settings.allowed_commands, helpers=COMMANDS)
+
+
+def _agent_session(settings: WorkerSettings) -> SessionWrapper:
+    policy = _command_policy(settings)
+    if policy is None:
+        return as_it_is
+    return lambda session, workspace: ConfinedSession(session, policy, workspace.tree)
 
 
 def _sandbox_wishes(settings: WorkerSettings, uid: int | None) -> SandboxWishes:
@@ -237,6 +257,7 @@ def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
 
 def _agent(settings: WorkerSettings) -> ChildAgent:
     key = settings.api_key.get_secret_value()
+    policy = _command_policy(settings)
     return ChildAgent(
         python=sys.executable,
         home=settings.data_dir / "agent-home",
@@ -252,6 +273,7 @@ def _agent(settings: WorkerSettings) -> ChildAgent:
             max_steps=settings.max_iterations,
             wall_seconds=settings.max_minutes * 60,
             command_seconds=settings.command_timeout_seconds,
+            programs=policy.programs if policy else (),
         ),
         network=network_variables(),
     )

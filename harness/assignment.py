@@ -116,7 +116,8 @@ class Assignment:
 
     def _run(self, brief: Brief) -> AgentReport:
         ground, attempt = self.ground, self.order.attempt
-        session = self.bench.sandbox.open(self.bench.policy(ground.workspace, self.order.repository))
+        policy = self.bench.policy(ground.workspace, self.order.repository)
+        session = self.bench.agent_session(self.bench.sandbox.open(policy), ground.workspace)
         checkpoints = Checkpoints(
             journal=self.journal,
             mirror=ground.mirror,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from domain.allowing import Allowance
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, Outcome, Reason, Repository, Suspect, Task, Verdict
-from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
+from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy, SandboxSession
 from harness.access import Access
 from harness.handoff import PastAttempt
 from harness.protection import Allowed, allowed_by
@@ -51,11 +51,20 @@ class Order:
         return last if last.verdict.verified or is_allowed else None
 
 
+SessionWrapper = Callable[[SandboxSession, Workspace], SandboxSession]
+
+
+def as_it_is(session: SandboxSession, workspace: Workspace) -> SandboxSession:
+    """Leave a session as it is: the agent's commands run in a shell."""
+    return session
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """The parts that an attempt works with; one set per worker, made by the wiring.
 
     `protected` are patterns of paths that people alone may change, in every repository, besides the defaults.
+    `agent_session` puts the operator's command policy around the agent's session, and around no other one.
     """
 
     sandbox: Sandbox
@@ -64,12 +73,12 @@ class Bench:
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
     protected: Sequence[str] = ()
+    setup: SetupPhase | None = None
+    agent_session: SessionWrapper = as_it_is
 
     def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
         """Return the limits of a session in a workspace, with what the sandbox must know besides."""
         return replace(self.limits(workspace), private_repository=repository.private)
-
-    setup: SetupPhase | None = None
 
 
 @dataclass(slots=True)

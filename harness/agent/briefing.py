@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from domain.claim import Restatement
 from domain.hidden import as_read
 from domain.ports import Brief
@@ -17,10 +19,15 @@ LONGEST_GUIDANCE = 10_000
 LONGEST_SLICES = 80_000
 
 
-def system_text(nonce: str) -> str:
-    """Return the rules. `nonce` makes the textual form of `submit` one that no file can contain."""
+def system_text(nonce: str, programs: Sequence[str] = ()) -> str:
+    """Return the rules. `nonce` makes the textual form of `submit` one that no file can contain.
+
+    `programs` are all that may be run; none: whatever there is, in a shell.
+    """
+    rules = f"\n\n{prompt('argv')}\n{', '.join(programs)}" if programs else ""
     return (
-        f"{prompt('system')}\n\nIf you cannot call tools, answer with exactly one ```bash block instead, and"
+        f"{prompt('system')}{rules}\n\nIf you cannot call tools, answer with exactly one ```bash block "
+        "instead, and"
         f" finish with a block that is only this command:\nfixwright-submit-{nonce} <<'EOF'\n"
         '{"root_cause": "…", "changes": "…", "test_commands": ["…"], "not_verified": "…"}\nEOF'
     )

@@ -71,7 +71,7 @@ class Conversation:
 
     def _restate(self, brief: Brief, steps: int) -> tuple[Restatement | None, int]:
         opening: list[Message] = [
-            {"role": "system", "content": system_text(secrets.token_hex(8))},
+            {"role": "system", "content": system_text(secrets.token_hex(8), self._settings.programs)},
             {"role": "user", "content": restate_text(brief, self._delimiter)},
         ]
         return ask_for_restatement(
@@ -83,7 +83,7 @@ class Conversation:
         nonce = secrets.token_hex(8)
         notes = {"nonce": nonce, "restatement": restatement.model_dump() if restatement else None}
         return [
-            {"role": "system", "content": system_text(nonce), "extra": notes},
+            {"role": "system", "content": system_text(nonce, self._settings.programs), "extra": notes},
             {"role": "user", "content": work_text(brief, restatement, self._delimiter)},
         ]
 

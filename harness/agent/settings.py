@@ -39,7 +39,8 @@ class AgentSettings:
 
     `context_tokens` is the size at which old command output is taken out of the conversation; it stays below
     the model's own window. `circle_repeats` and `circle_alternations` say how often the same command with
-    the same output, or the same pair of them, counts as going in circles.
+    the same output, or the same pair of them, counts as going in circles. `programs` are all that may be run,
+    one at a time and without a shell; none: whatever there is, in a shell.
     """
 
     max_steps: int = 250
@@ -51,3 +52,4 @@ class AgentSettings:
     circle_alternations: int = 6
     faults_in_a_row: int = 3
     niceness: int = 19
+    programs: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import Literal
 from domain.ports import Sandbox, SandboxPolicy
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.sandbox.container import ContainerSandbox
+from harness.sandbox.mounts import search_path
 from harness.sandbox.process import Consent, ProcessSandbox
 from harness.sandbox.session import CommandSession
 
@@ -47,7 +48,10 @@ def choose_sandbox(wishes: SandboxWishes) -> Sandbox:
             helpers=wishes.helpers,
         )
     if wishes.back_end == "process":
-        return PrivateRepositoriesOnly(uid=wishes.uid, allowed=wishes.allow_unsandboxed)
+        directories = {str(directory): directory for directory in wishes.helpers.values()}
+        return PrivateRepositoriesOnly(
+            uid=wishes.uid, allowed=wishes.allow_unsandboxed, path=search_path(directories, wishes.tools)
+        )
     return BubblewrapSandbox(uid=wishes.uid, tools=wishes.tools, helpers=wishes.helpers)
 
 
@@ -57,8 +61,9 @@ class PrivateRepositoriesOnly:
     What the operator must give is asked for when this is made; the rest with every session.
     """
 
-    def __init__(self, *, uid: int | None, allowed: bool) -> None:
+    def __init__(self, *, uid: int | None, allowed: bool, path: Sequence[str] = ()) -> None:
         self._uid = uid
+        self._path = path
         self._allowed = allowed
         self._by_consent(private=True)
 
@@ -77,4 +82,4 @@ class PrivateRepositoriesOnly:
 
     def _by_consent(self, *, private: bool) -> ProcessSandbox:
         consent = Consent(configured=True, allowed=self._allowed, private_repository=private)
-        return ProcessSandbox(uid=self._uid, consent=consent)
+        return ProcessSandbox(uid=self._uid, consent=consent, path=self._path)

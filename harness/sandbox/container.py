@@ -5,31 +5,44 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from domain.errors import SandboxError
-from domain.ports import SandboxPolicy, Shown
+from domain.ports import SandboxPolicy
 from harness.sandbox.container_arguments import Box
 from harness.sandbox.container_engine import Engine, find_engine
 from harness.sandbox.container_files import (
+    make_mount_points,
     proxy_socket,
     refuse_engine_doors,
-    write_account_files,
+    write_guest_files,
     write_shown,
 )
 from harness.sandbox.container_image import Image, look_up_image
 from harness.sandbox.container_owner import ourselves, reap_orphans
 from harness.sandbox.container_seccomp import engine_filter
 from harness.sandbox.container_session import ContainerSession, Setting
+from harness.sandbox.egress import egress_environment
 from harness.sandbox.environment import SYSTEM_PATH, command_environment
 from harness.sandbox.identity import Identity, require_reachable, settle_identity
 from harness.sandbox.limits import bound_limits, threads_of
 from harness.sandbox.mountpoints import MountPoints, Point
-from harness.sandbox.mounts import TEMPORARY, WORK, Mount, below, helper_mounts, search_path, tool_mounts
+from harness.sandbox.mounts import (
+    TEMPORARY,
+    WORK,
+    Mount,
+    below,
+    helper_mounts,
+    search_path,
+    shown_mounts,
+    tool_mounts,
+)
 from harness.sandbox.probe import Expected, probe
 from harness.sandbox.scratch import make_scratch
 
 _TMPFS_BYTES = 128 * 2**20
+_FOR_SHELLS = frozenset({"BASH_ENV", "ENV"})
+"""Variables by which a shell reads a file before each command: it might be one in the worktree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +112,14 @@ class ContainerSandbox:
 
     def _open(self, engine: Engine, image: Image, policy: SandboxPolicy, *, nice: bool) -> ContainerSession:
         identity = settle_identity(self.uid)
-        shown = self._shown(policy, identity)
+        for shared in (policy.writable, policy.scratch, *(each.source for each in policy.shown), *self.tools):
+            refuse_engine_doors(shared)
+        mounts = self._mounts(policy, identity)
         require_reachable(policy.writable, identity, purpose="worktree", writable=True)
         make_scratch(policy.scratch, identity)
-        for shared in (policy.writable, policy.scratch, *(each.source for each in shown)):
-            refuse_engine_doors(shared)
         try:
             seccomp = write_shown(self.state / "seccomp.json", engine_filter(platform.machine()))
-            files = write_account_files(self.state, identity)
+            files = write_guest_files(self.state, identity, relay=policy.egress is not None)
         except OSError as error:
             raise SandboxError(f"{self.state} cannot be written: {error.strerror}") from error
         lasting = Box(
@@ -115,7 +128,7 @@ class ContainerSandbox:
             labels=ourselves(self.service).labels,
             seccomp=seccomp,
             files=files,
-            shown=shown,
+            mounts=mounts,
             work=policy.writable,
             scratch=policy.scratch,
             egress=None if policy.egress is None else proxy_socket(policy.egress),
@@ -132,29 +145,41 @@ class ContainerSandbox:
             before = threads_of(identity.uid)
             return replace(lasting, ulimits=bound_limits(policy, processes_before=before))
 
+        points = _points(policy, mounts)
+        cleared = MountPoints([policy.writable, policy.scratch], points)
+
+        def prepare() -> None:
+            cleared.clear_the_way()
+            make_mount_points(points, identity)
+
         return ContainerSession(
-            Setting(engine=engine, policy=policy, box=box, mountpoints=_mount_points(policy, shown))
+            Setting(engine=engine, policy=policy, box=box, prepare=prepare, release=cleared.remove)
         )
 
     def _environment(self, policy: SandboxPolicy, image: Image) -> Mapping[str, str]:
         """Return the variables: the image's own give way to ours, and its directories stand before ours."""
-        path = [*search_path(self.helpers or {}, self.tools), *policy.path, *image.path, *SYSTEM_PATH]
-        ours = command_environment(policy.env, path=list(dict.fromkeys(path)))
-        return {**image.variables, **ours}
+        path = [*search_path(self.helpers or {}, self.tools, policy.path), *image.path, *SYSTEM_PATH]
+        relayed = egress_environment() if policy.egress is not None else {}
+        ours = command_environment({**relayed, **policy.env}, path=list(dict.fromkeys(path)))
+        kept = {key: value for key, value in image.variables.items() if key not in _FOR_SHELLS}
+        return {**kept, **ours}
 
-    def _shown(self, policy: SandboxPolicy, identity: Identity) -> tuple[Shown, ...]:
-        ours = [*tool_mounts(self.tools), *helper_mounts(self.helpers or {})]
-        for mount in ours:
+    def _mounts(self, policy: SandboxPolicy, identity: Identity) -> tuple[Mount, ...]:
+        """Return what is shown of the host besides the worktree, if the user can get there."""
+        tools = [*tool_mounts(self.tools), *helper_mounts(self.helpers or {})]
+        for mount in tools:
             require_reachable(mount.source, identity, purpose="tool directory")
-        return (*(Shown(source=mount.source, target=str(mount.target)) for mount in ours), *policy.shown)
+        shown = shown_mounts(policy.shown)
+        for mount in shown:
+            if mount.source.is_dir():
+                require_reachable(mount.source, identity, purpose="shown directory", writable=mount.writable)
+        return (*tools, *shown)
 
 
-def _mount_points(policy: SandboxPolicy, shown: Sequence[Shown]) -> MountPoints:
-    roots = ((policy.writable, WORK), (policy.scratch, TEMPORARY))
-    mounts = [Mount(each.source, PurePosixPath(each.target)) for each in shown]
-    inside = [
-        Point(host, each.target, each.source.is_file())
-        for host, guest in roots
-        for each in below(mounts, guest)
+def _points(policy: SandboxPolicy, mounts: Sequence[Mount]) -> list[Point]:
+    """Return the mount points that lie in the directories which commands can write."""
+    return [
+        Point(host, mount.target, mount.source.is_file())
+        for host, guest in ((policy.writable, WORK), (policy.scratch, TEMPORARY))
+        for mount in below(mounts, guest)
     ]
-    return MountPoints([host for host, _ in roots], inside)

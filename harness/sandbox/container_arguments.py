@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from domain.errors import SandboxError
-from domain.ports import Shown
 from harness.sandbox.container_engine import Engine
 from harness.sandbox.container_image import Image
+from harness.sandbox.egress import RELAY_START, RELAY_STOP
 from harness.sandbox.identity import Identity
-from harness.sandbox.places import HOME
+from harness.sandbox.mounts import Mount
+from harness.sandbox.places import EGRESS_SOCKET, HOME, TEMPORARY, WORK
 
-EGRESS = "/run/egress.sock"
-"""Where a session finds the proxy's socket, if it has one."""
-
-GATE = """\
+_WAIT = """\
 if [ $$ -ne 1 ]; then echo "this is not the first process of a container"; exit 125; fi
 printf '\\006'
 read -r go || exit 125
@@ -25,8 +23,12 @@ exec 3<&0 </dev/null 2>&1
 ( read -r never <&3; [ $$ -eq 1 ] && kill -KILL -1 ) >/dev/null 2>&1 & watcher=$!
 exec 3<&-
 [ -n "$2" ] && chrt --idle --pid 0 $$ 2>/dev/null
+"""
+_RUN = """\
 /bin/bash --noprofile --norc -c "$1"
 status=$?
+"""
+_TELL = """\
 left= count=0
 for process in /proc/[0-9]*; do
   case $process in /proc/1|"/proc/$watcher") continue;; esac
@@ -38,11 +40,14 @@ done 2>/dev/null
   "$count" "$left" "Start a server and use it in one and the same command."
 exit $status
 """
+GATE = _WAIT + _RUN + _TELL
 """The container's first process: waits for leave; when it ends, the kernel ends all else in the container.
 
 The end of its input means that the worker died: then the command is killed, too. That kills all that can be
 seen, so an engine that did not make a process namespace must be found out before anything else.
 """
+EGRESS_GATE = _WAIT + RELAY_START + _RUN + RELAY_STOP + _TELL
+"""The same, with a relay to the proxy beside the command."""
 
 _PROCESSOR_SHARE = 0.8
 _LEAST_SHARES = "2"
@@ -63,7 +68,7 @@ class Box:
     labels: Mapping[str, str]
     seccomp: Path
     files: Mapping[str, Path]
-    shown: tuple[Shown, ...]
+    mounts: tuple[Mount, ...]
     work: Path
     scratch: Path
     egress: Path | None
@@ -89,11 +94,18 @@ def create_arguments(engine: Engine, box: Box, *, name: str, command: str) -> li
         *_limits(engine, box),
         *_dialect(engine, box),
         *("--shm-size", str(box.tmpfs_bytes)),
-        *("--tmpfs", _tmpfs(engine, HOME, box.tmpfs_bytes)),
-        *_flat(("--mount", _bind(shown, engine)) for shown in _mounts(box)),
+        *_home(engine, box),
+        *_flat(("--mount", _bind(mount, engine)) for mount in _mounts(box)),
         *("--entrypoint", "/usr/bin/env", box.image.id, "-i"),
         *(f"{key}={value}" for key, value in box.environment.items()),
-        *("/bin/sh", "-c", GATE, "sh", command, "idle" if box.yield_processor else ""),
+        *(
+            "/bin/sh",
+            "-c",
+            GATE if box.egress is None else EGRESS_GATE,
+            "sh",
+            command,
+            "idle" if box.yield_processor else "",
+        ),
     ]
 
 
@@ -119,35 +131,42 @@ def _dialect(engine: Engine, box: Box) -> Iterable[str]:
     yield from ("--userns", "keep-id" if engine.rootless else "host")
     yield from ("--read-only-tmpfs=false", "--image-volume", "ignore", "--systemd", "false")
     yield from ("--http-proxy=false", "--no-hosts", "--security-opt", "mask=/sys")
-    if not engine.cgroup:
-        yield from ("--cgroups", "disabled")
 
 
-def _mounts(box: Box) -> Iterable[Shown]:
-    yield Shown(source=box.work, target="/work", writable=True)
-    for target in ("/tmp", "/var/tmp"):
-        yield Shown(source=box.scratch, target=target, writable=True)
+def _home(engine: Engine, box: Box) -> Iterable[str]:
+    """Make a home in memory, unless the policy shows a directory in its place."""
+    if PurePosixPath(HOME) not in {mount.target for mount in box.mounts}:
+        yield from ("--tmpfs", _tmpfs(engine, HOME, box.tmpfs_bytes))
+
+
+def _mounts(box: Box) -> Iterable[Mount]:
+    yield Mount(box.work, PurePosixPath(WORK), writable=True)
+    for target in (TEMPORARY, "/var/tmp"):
+        yield Mount(box.scratch, PurePosixPath(target), writable=True)
     for target, source in box.files.items():
-        yield Shown(source=source, target=target)
-    yield from box.shown
+        yield Mount(source, PurePosixPath(target))
+    yield from box.mounts
     if box.egress is not None:
-        yield Shown(source=box.egress, target=EGRESS)
+        yield Mount(box.egress, PurePosixPath(EGRESS_SOCKET))
 
 
 def _tmpfs(engine: Engine, path: str, size: int) -> str:
-    """Write a file system in memory; podman would copy into it what the image has there, and its mode."""
-    empty = ",notmpcopyup" if engine.is_podman else ""
-    return f"{path}:rw,nosuid,nodev,mode=1777,size={size}{empty}"
+    """Write a file system in memory.
+
+    Podman would copy into it what the image has there, and its mode; docker would let nothing in it be run.
+    """
+    own = "notmpcopyup" if engine.is_podman else "exec"
+    return f"{path}:rw,nosuid,nodev,mode=1777,size={size},{own}"
 
 
-def _bind(shown: Shown, engine: Engine) -> str:
+def _bind(mount: Mount, engine: Engine) -> str:
     """Write a mount, without what other file systems are mounted below it; docker has no words for more."""
-    for text in (os.fspath(shown.source), shown.target):
+    for text in (os.fspath(mount.source), os.fspath(mount.target)):
         if _NOT_IN_A_MOUNT & set(text):
             raise SandboxError(f"{text!r} cannot be mounted: its name has a comma, a quote or a line break")
-    options = [] if shown.writable else ["readonly"]
+    options = [] if mount.writable else ["readonly"]
     options += ["bind-nonrecursive", "nosuid", "nodev"] if engine.is_podman else []
-    return ",".join(["type=bind", f"source={shown.source}", f"target={shown.target}", *options])
+    return ",".join(["type=bind", f"source={mount.source}", f"target={mount.target}", *options])
 
 
 def _flat(groups: Iterable[tuple[str, ...]]) -> Iterable[str]:

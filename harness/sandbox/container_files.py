@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from domain.errors import SandboxError
+from harness.sandbox.egress import relay_files
 from harness.sandbox.environment import ACCOUNT_FILES, USER_ID
 from harness.sandbox.identity import Identity
+from harness.sandbox.mountpoints import Point
 
 _ENGINE_DOORS = tuple(
     Path(name)
@@ -18,13 +20,43 @@ _ENGINE_DOORS = tuple(
 _ENGINE_SOCKETS = ("docker.sock", "podman.sock", "containerd.sock", "crio.sock")
 
 
-def write_account_files(state: Path, identity: Identity) -> Mapping[str, Path]:
-    """Write the user data base that containers are shown; return guest path → file. Raises OSError."""
-    contents = dict(ACCOUNT_FILES)
+def write_guest_files(state: Path, identity: Identity, *, relay: bool = False) -> Mapping[str, Path]:
+    """Write the user data base that containers are shown, and on demand the relay to the proxy.
+
+    Returns guest path → file. Raises OSError.
+    """
+    contents = {**ACCOUNT_FILES, **(relay_files() if relay else {})}
     passwd, group = contents["/etc/passwd"], contents["/etc/group"]
     contents["/etc/passwd"] = passwd.replace(f":{USER_ID}:{USER_ID}:", f":{identity.uid}:{identity.gid}:")
     contents["/etc/group"] = group.replace(f":{USER_ID}:", f":{identity.gid}:")
     return {guest: write_shown(state / Path(guest).name, text) for guest, text in contents.items()}
+
+
+def make_mount_points(points: Iterable[Point], identity: Identity) -> None:
+    """Make the places in the user's directories where something will be mounted, as the user's own.
+
+    An engine would make them as root, and then the agent could not move what is around them. The way must be
+    clear, and no command running. Raises SandboxError.
+    """
+    try:
+        for point in points:
+            last = point.root / point.relative
+            for parent in reversed(point.relative.parents):
+                _make(point.root / parent, identity, is_file=False)
+            _make(last, identity, is_file=point.is_file)
+    except OSError as error:
+        raise SandboxError(f"a mount point cannot be made: {error}") from error
+
+
+def _make(place: Path, identity: Identity, *, is_file: bool) -> None:
+    if os.path.lexists(place):
+        return
+    if is_file:
+        place.touch(0o644)
+    else:
+        place.mkdir(0o755)
+    if identity.separate:
+        os.chown(place, identity.uid, identity.gid, follow_symlinks=False)
 
 
 def refuse_engine_doors(source: Path) -> None:

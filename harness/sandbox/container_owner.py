@@ -15,6 +15,9 @@ from harness.sandbox.container_engine import Engine, read_facts
 _log = structlog.get_logger(__name__)
 _SERVICE, _PROCESS, _BOOT, _PIDS = (f"fixwright.{key}" for key in ("service", "process", "boot", "pids"))
 
+_GONE = ("no such container", "no container with", "is already in progress")
+"""What the engines say of a container that is not there any more, or is being removed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
@@ -85,7 +88,7 @@ def remove_container(engine: Engine, container: str) -> None:
     try:
         engine.call("rm", "--force", "--volumes", *at_once, container)
     except SandboxError as error:
-        if "no such container" not in str(error).lower() and "no container with" not in str(error).lower():
+        if not any(words in str(error).lower() for words in _GONE):
             raise
 
 

@@ -19,7 +19,6 @@ from harness.sandbox.container_engine import Engine, client_environment
 from harness.sandbox.container_memory import MemoryWitness
 from harness.sandbox.container_owner import remove_container
 from harness.sandbox.launch import Launched
-from harness.sandbox.mountpoints import MountPoints
 from harness.sandbox.profile import SHELL_READY
 from harness.sandbox.session import CommandSession
 from harness.sandbox.supervise import Ending, Watch
@@ -35,12 +34,14 @@ class Setting:
     """All that a session needs and that does not change between its commands.
 
     `box` makes the description of a container anew for each command: some limits count what runs just then.
+    `prepare` is called before each command, `release` after the last.
     """
 
     engine: Engine
     policy: SandboxPolicy
     box: Callable[[], Box]
-    mountpoints: MountPoints
+    prepare: Callable[[], None]
+    release: Callable[[], None]
 
 
 class ContainerSession(CommandSession):
@@ -57,7 +58,7 @@ class ContainerSession(CommandSession):
 
     def _start(self, command: str) -> Launched:
         """Make a container and bring it to its gate. A stop meanwhile is seen at the gate."""
-        self._setting.mountpoints.clear_the_way()
+        self._setting.prepare()
         self._container = self._create(command)
         launched: Launched | None = None
         try:
@@ -90,7 +91,7 @@ class ContainerSession(CommandSession):
             self._memory_endings += 1
 
     def _release(self) -> None:
-        self._setting.mountpoints.remove()
+        self._setting.release()
 
     def _memory_kills(self) -> int:
         return self._memory_endings

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -56,9 +56,11 @@ class ProcessSandbox:
     """Implements `domain.ports.Sandbox`. Never chosen by itself; raises SandboxError without full consent.
 
     `uid` must be used for this alone: at the end of every command, all its processes are killed.
+    `path` are directories of the host that stand before the system's on PATH.
     """
 
-    def __init__(self, *, uid: int | None, consent: Consent) -> None:
+    def __init__(self, *, uid: int | None, consent: Consent, path: Sequence[str] = ()) -> None:
+        self._path = tuple(path)
         missing = [
             what
             for what, given in (
@@ -104,11 +106,15 @@ class ProcessSandbox:
 
     def open(self, policy: SandboxPolicy) -> CommandSession:
         """Return a session on a worktree that belongs to the user. Raises SandboxError."""
+        if policy.shown or policy.egress is not None:
+            raise SandboxError(
+                "the process back end shows nothing but the worktree: it can neither do nor use a set-up"
+            )
         if not _WORK.is_dir():
             _WORK.mkdir(mode=0o755)
         require_reachable(policy.writable, self._identity, purpose="worktree", writable=True)
         make_scratch(policy.scratch, self._identity)
-        return ProcessSession(policy, self._identity)
+        return ProcessSession(replace(policy, path=(*self._path, *policy.path)), self._identity)
 
 
 class ProcessSession(CommandSession):

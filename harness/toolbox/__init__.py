@@ -1,4 +1,4 @@
-"""The small commands that the agent finds in its sandbox: edit, view and search."""
+"""The small commands in the agent's sandbox: edit, view, search, and what runs words as they are."""
 
 from __future__ import annotations
 
@@ -8,3 +8,4 @@ TOOLBOX = Path(__file__).resolve().parent
 """The directory that is mounted read-only at /opt/fixwright/bin."""
 
 COMMANDS = ("edit", "view", "search")
+"""Those that the agent is told of."""

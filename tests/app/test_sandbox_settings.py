@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from app.settings import WorkerSettings, load_worker_settings
 from app.work import build_loop, service_mark
 from domain.errors import ConfigurationError, SandboxError
+from harness.order import as_it_is
 
 
 def load(monkeypatch: pytest.MonkeyPatch, directory: Path, **given: str) -> WorkerSettings:
@@ -71,3 +73,25 @@ def test_a_workers_containers_are_its_own(monkeypatch: pytest.MonkeyPatch, tmp_p
     other = load(monkeypatch, tmp_path, WORKER_NAME="worker-2")
     assert service_mark(one) == service_mark(load(monkeypatch, tmp_path, WORKER_NAME="worker-1"))
     assert service_mark(one) != service_mark(other)
+
+
+def test_the_agent_is_told_what_its_session_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shell = load(monkeypatch, tmp_path)
+    bench = build_loop(shell).shop.bench
+    assert bench.agent_session is as_it_is and bench.agent._settings.programs == ()
+    argv = load(monkeypatch, tmp_path, COMMAND_POLICY="argv", ALLOWED_COMMANDS="pytest,bash")
+    bench = build_loop(argv).shop.bench
+    assert bench.agent._settings.programs == ("edit", "pytest", "search", "view")
+    wrapped = bench.agent_session(Never(), Place(tmp_path))
+    for command in ("bash -c ls", "ls", "pytest; ls"):
+        assert wrapped.run(command, 1).exit_code == 126
+
+
+class Never:
+    def run(self, command: str, deadline_seconds: float) -> None:
+        raise AssertionError(command)
+
+
+@dataclass
+class Place:
+    tree: Path

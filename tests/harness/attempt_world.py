@@ -18,6 +18,7 @@ from harness.handoff import PastAttempt
 from harness.journal import PhaseNote
 from harness.localize import NullLocalizer
 from harness.meter import AttemptMeter
+from harness.order import SessionWrapper, as_it_is
 from harness.setup.phase import SetupPhase
 from tests.harness.agent.world import a_meter
 from tests.harness.git_world import Standing, World
@@ -139,6 +140,7 @@ class Workshop:
         meter: AttemptMeter | None = None,
         sandbox: Sandbox | None = None,
         setup: SetupPhase | None = None,
+        wrap: SessionWrapper = as_it_is,
     ) -> AttemptResult:
         bench = Bench(
             sandbox=sandbox or self.stage,
@@ -149,6 +151,7 @@ class Workshop:
                 writable=place.tree, scratch=place.scratch, memory_bytes=MEMORY, disk_bytes=DISK
             ),
             setup=setup,
+            agent_session=wrap,
         )
         return AttemptRun(bench, order or self.order(), meter or a_meter(), self.journal).run()
 

@@ -86,6 +86,12 @@ def test_clipping_is_quick_on_hostile_text() -> None:
     assert len(clip_issue(hostile, 12_000)) <= 12_000
 
 
+def test_the_rules_say_what_may_run_where_that_is_restricted() -> None:
+    assert "No shell runs your commands" not in system_text("abc123")
+    restricted = system_text("abc123", ["edit", "pytest"])
+    assert "No shell runs your commands" in restricted and "no others:\nedit, pytest\n" in restricted
+
+
 def test_the_rules_name_the_tasks_own_marker() -> None:
     assert "fixwright-submit-abc123 <<'EOF'" in system_text("abc123")
     assert "{{" not in system_text("abc123")

@@ -96,6 +96,12 @@ def back_end(request: pytest.FixtureRequest, uid: int | None) -> BackEnd:
     return ProcessSandbox(uid=uid, consent=FULL_CONSENT)
 
 
+@pytest.fixture(params=["bubblewrap", pytest.param("container", marks=pytest.mark.long)])
+def isolating(request: pytest.FixtureRequest) -> BubblewrapSandbox | ContainerSandbox:
+    """Each implementation that isolates."""
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
 @pytest.fixture
 def open_session(
     back_end: BackEnd, policy: Callable[..., SandboxPolicy]

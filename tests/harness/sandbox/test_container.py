@@ -20,9 +20,9 @@ import pytest
 from domain.errors import SandboxError
 from domain.ports import SandboxPolicy, Shown
 from harness.sandbox.container import ContainerSandbox
-from harness.sandbox.container_arguments import EGRESS
 from harness.sandbox.container_engine import find_engine
 from harness.sandbox.container_owner import ourselves, reap_orphans
+from harness.sandbox.places import EGRESS_SOCKET
 from tests.harness.sandbox.engine_world import EngineWorld
 
 pytestmark = pytest.mark.long
@@ -167,7 +167,9 @@ def test_the_proxys_socket_can_be_used_and_nothing_else(
         proxy.bind(str(room / "proxy.sock"))
         proxy.listen()
         (room / "proxy.sock").chmod(0o666)
-        script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{EGRESS}'); s.send(b'hi')"
+        script = (
+            f"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{EGRESS_SOCKET}'); s.send(b'hi')"
+        )
         with closing(container.open(policy(egress=room / "proxy.sock"))) as session:
             assert session.run(f'python3 -c "{script}"; cat /proc/net/dev', 20).exit_code == 0
         accepted, _ = proxy.accept()

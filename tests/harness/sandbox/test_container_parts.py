@@ -7,7 +7,7 @@ import json
 import os
 import socket
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 import pytest
@@ -15,16 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.errors import SandboxError
-from domain.ports import SandboxPolicy, Shown
+from domain.ports import SandboxPolicy
 from harness.sandbox.container import ContainerSandbox
-from harness.sandbox.container_arguments import EGRESS, GATE, Box, create_arguments
+from harness.sandbox.container_arguments import GATE, Box, create_arguments
 from harness.sandbox.container_engine import Engine, find_engine
-from harness.sandbox.container_files import proxy_socket, refuse_engine_doors, write_account_files
+from harness.sandbox.container_files import proxy_socket, refuse_engine_doors, write_guest_files
 from harness.sandbox.container_image import Image, look_up_image
 from harness.sandbox.container_memory import counter_file
 from harness.sandbox.container_owner import Owner, ourselves
 from harness.sandbox.container_seccomp import engine_filter
 from harness.sandbox.identity import Identity
+from harness.sandbox.mounts import Mount
+from harness.sandbox.places import EGRESS_SOCKET
 from harness.sandbox.seccomp import system_call_filter
 from harness.sandbox.system_calls import CHECKED, DENIED, MISSING, processor_of
 from tests.harness.sandbox.test_seccomp import ALLOW, AUDIT, refused, verdict
@@ -39,7 +41,7 @@ BOX = Box(
     labels={"fixwright.service": "one"},
     seccomp=Path("/state/seccomp.json"),
     files={"/etc/passwd": Path("/state/passwd")},
-    shown=(Shown(source=Path("/opt/kit"), target="/opt/kit"),),
+    mounts=(Mount(Path("/opt/kit"), PurePosixPath("/opt/kit")),),
     work=Path("/srv/tree"),
     scratch=Path("/srv/scratch"),
     egress=Path("/srv/proxy.sock"),
@@ -97,7 +99,7 @@ def test_only_the_worktree_and_the_scratch_space_are_writable(engine: Engine) ->
     mounts = [told[at + 1].split(",") for at, word in enumerate(told) if word == "--mount"]
     writable = {mount[2] for mount in mounts if "readonly" not in mount}
     assert writable == {"target=/work", "target=/tmp", "target=/var/tmp"}
-    assert [mount[1:3] for mount in mounts][-1] == ["source=/srv/proxy.sock", f"target={EGRESS}"]
+    assert [mount[1:3] for mount in mounts][-1] == ["source=/srv/proxy.sock", f"target={EGRESS_SOCKET}"]
 
 
 def test_the_command_is_one_argument_however_it_looks(engine: Engine) -> None:
@@ -123,11 +125,12 @@ def test_docker_gets_none_of_podmans_words_and_no_volume() -> None:
         "--systemd",
     } & set(told)
     assert any(word.startswith("/big:rw,") for word in told)
+    assert any(word.startswith("/home/agent:rw,") and word.endswith(",exec") for word in told)
 
 
 def test_rootless_podman_keeps_the_user_and_works_without_control_groups() -> None:
     told = made(replace(PODMAN, rootless=True, cgroup=""))
-    assert has(told, "--userns", "keep-id") and has(told, "--cgroups", "disabled")
+    assert has(told, "--userns", "keep-id")
     assert not {"--memory", "--pids-limit", "--cpus"} & set(told)
 
 
@@ -305,9 +308,18 @@ def test_a_program_that_others_can_change_is_not_used(tmp_path: Path) -> None:
         find_engine(str(program))
 
 
+ENV = ["PATH=/go/bin:/bin", "A=b=c", "BASH_ENV=/work/x"]
+
+
 def usable(directory: Path, **answers: str) -> Path:
     image = json.dumps(
-        [{"Id": "abc", "RepoDigests": ["x@sha256:1"], "Config": {"Env": ["PATH=/go/bin:/bin", "A=b=c"]}}]
+        [
+            {
+                "Id": "abc",
+                "RepoDigests": ["x@sha256:1"],
+                "Config": {"Env": ENV},
+            }
+        ]
     )
     words = {
         "--version": saying("podman version 5"),
@@ -437,7 +449,7 @@ def test_an_orphan_is_what_a_dead_process_of_this_service_left(
 
 
 def test_the_user_data_base_has_the_users_own_number(tmp_path: Path) -> None:
-    files = write_account_files(tmp_path / "state", Identity(4321, 8765, separate=True))
+    files = write_guest_files(tmp_path / "state", Identity(4321, 8765, separate=True))
     assert "agent:x:4321:8765:" in files["/etc/passwd"].read_text()
     assert "agent:x:8765:" in files["/etc/group"].read_text()
     assert files["/etc/passwd"].stat().st_mode & 0o777 == 0o444
@@ -502,3 +514,4 @@ def test_limits_of_the_policy_reach_the_container(
         "/go/bin:",
     ):
         assert word in told
+    assert "BASH_ENV" not in told
