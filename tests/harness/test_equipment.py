@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from domain.model import Category, Outcome, Reason
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.setup.cache import SetupCache
+from harness.setup.clients import NO_CLIENTS, ClientConfiguration
 from harness.setup.phase import SetupPhase
 from harness.setup.site import SetupRules
 from tests.harness.attempt_world import Workshop
@@ -35,10 +36,19 @@ def uid() -> int | None:
 class Place:
     """A workshop with the real sandbox and set-ups."""
 
-    def __init__(self, root: Path, uid: int | None, files: Mapping[str, str], rules: SetupRules) -> None:
+    def __init__(
+        self,
+        root: Path,
+        uid: int | None,
+        files: Mapping[str, str],
+        rules: SetupRules,
+        ask: Callable[[], ClientConfiguration] = lambda: NO_CLIENTS,
+    ) -> None:
         self.shop = Workshop(root, files, None if uid is None else (uid, uid))
         self.sandbox = BubblewrapSandbox(uid=uid, nice=False)
-        self.phase = SetupPhase(SetupCache(root / "data" / "setups", 2**30, settle=None), rules)
+        self.phase = SetupPhase(
+            SetupCache(root / "data" / "setups", 2**30, settle=None), rules, ask_clients=ask
+        )
 
     def attempt(self, *commands: str, category: Category = Category.BUG):
         order = self.shop.order(category=category)
