@@ -171,6 +171,8 @@ class SetupProxy:
             while (name := server_name(received)) is None:
                 part = client.recv(_CHUNK)
                 received += part
+                if not received:
+                    raise OSError("the client went away")
                 if not part or len(received) > 2 * MOST_BYTES:
                     raise NotTls("it ended before it had said hello")
         except NotTls as error:

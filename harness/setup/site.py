@@ -30,6 +30,7 @@ class SetupRules:
     networks: tuple[Network, ...] = ()
     proxy: OperatorProxy | None = None
     disk_bytes: int = 600 * 2**20
+    memory_bytes: int = 700 * 2**20
     processes: int = 256
     seconds: float = 1800.0
     caps: ProxyCaps = field(default_factory=ProxyCaps)

@@ -1,6 +1,6 @@
 """Real registries, as this machine is configured for them: through the proxy once, and never again.
 
-Which registries those are stands nowhere here; where none is configured, or none is reached, they are skipped.
+Which registries those are stands nowhere here; where none is configured, or none is reached, they skip.
 """
 
 from __future__ import annotations
