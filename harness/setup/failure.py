@@ -65,5 +65,6 @@ def _way_out(result: CommandResult, refused: Sequence[Refusal]) -> str:
     if result.timed_out:
         return "Raise `setup.timeout_seconds` in `.fixwright.yml`, as far as the operator allows."
     if result.killed or result.exit_code in _DIED:
-        return "It may have run out of memory or disk. The operator may raise FIXWRIGHT_SETUP_MEMORY_MB or FIXWRIGHT_SETUP_DISK_MB."
+        settings = "FIXWRIGHT_SETUP_MEMORY_MB or FIXWRIGHT_SETUP_DISK_MB"
+        return f"It may have run out of memory or disk. The operator may raise {settings}."
     return f"Name the right commands under `setup.commands` in `.fixwright.yml` ({_GUIDE})."
