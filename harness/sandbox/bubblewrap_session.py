@@ -91,7 +91,7 @@ class BubblewrapSession(CommandSession):
         launched.let_pass()
         return None
 
-    def _sweep(self) -> None:
+    def _sweep(self, status: int) -> None:
         """Take the mount points away between commands: whoever looks at the worktree must not see them."""
         self._setting.mountpoints.remove()
 
