@@ -37,7 +37,7 @@ class SetupPhase:
         self.cache = cache
         self.rules = rules
         self._ask_clients = ask_clients
-        self._versions: dict[str, str] = {}
+        self._versions: dict[tuple[str, str], str] = {}
 
     def prepare(self, plan: SetupPlan, site: Site, hosts: tuple[str, ...] | None = None) -> Prepared:
         """Return what a plan comes to, from the cache if it was run before on the same ground.
@@ -51,7 +51,7 @@ class SetupPhase:
         missing = [name for name in plan.needs if not versions.get(name)]
         if missing:
             raise tools_missing(missing, why=plan.why)
-        key = key_of(plan, ground, versions)
+        key = key_of(plan, ground, {**versions, "place": site.place})
         where = (site.repository.forge, site.repository.id)
         entry = self.cache.find(*where, key)
         if entry is not None:
@@ -74,7 +74,8 @@ class SetupPhase:
 
     def _asked(self, site: Site, programs: tuple[str, ...]) -> dict[str, str]:
         """Return versions by program, asked once in the life of this worker; "" for what is missing."""
-        new = [program for program in programs if program not in self._versions]
+        place = site.place
+        new = [program for program in programs if (place, program) not in self._versions]
         if new:
             with site.corner() as corner:
                 policy = replace(
@@ -84,8 +85,8 @@ class SetupPhase:
                     output = session.run(version_script(new), _TOOLS_SECONDS).output
             found = read_versions(output, new)
             # What is missing is looked for again: its operator may have installed it.
-            self._versions |= {name: version for name, version in found.items() if version}
-        return {program: self._versions.get(program, "") for program in programs}
+            self._versions |= {(place, name): version for name, version in found.items() if version}
+        return {program: self._versions.get((place, program), "") for program in programs}
 
     def _way(self, hosts: tuple[str, ...] | None) -> Way:
         """Return where the set-up may go, and what its clients are told. Raises SetupFailed."""

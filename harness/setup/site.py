@@ -65,6 +65,11 @@ class Site:
     workspaces: Workspaces
     limits: SandboxPolicy
 
+    @property
+    def place(self) -> str:
+        """What commands run in: what was installed in one kind of sandbox is not for another."""
+        return ",".join(self.sandbox.isolation.split(",")[:2])
+
     def ground(self) -> Ground:
         """Return the base's files. Raises GitError."""
         listed = self.mirror.list_files(self.tree)
