@@ -26,6 +26,13 @@ class SetupSettings(BaseSettings):
     setup_minutes: Count = Field(
         default=30, ge=1, le=240, description="Minutes that one set-up may take.", examples=["30"]
     )
+    setup_memory_mb: Count = Field(
+        default=700,
+        ge=64,
+        le=1_000_000,
+        description="MiB of memory for a set-up; nothing else of a task runs beside it.",
+        examples=["700"],
+    )
     setup_disk_mb: Count = Field(
         default=600,
         ge=16,

@@ -248,6 +248,7 @@ def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
         networks=settings.setup_networks,
         proxy=operator_proxy(network_variables()) if settings.setup_hosts else None,
         disk_bytes=disk,
+        memory_bytes=settings.setup_memory_mb * 2**20,
         seconds=settings.setup_minutes * 60.0,
         caps=ProxyCaps(down_bytes=4 * disk),
         certificates=certificates(network_variables()),

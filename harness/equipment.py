@@ -13,7 +13,7 @@ from harness.baseline import Baseline
 from harness.ground import FreshCheckouts, Ground
 from harness.journal import Journal
 from harness.order import Bench, Ended, Order
-from harness.setup.detect import detect_setup, is_needed
+from harness.setup.detect import Files, detect_setup, is_needed
 from harness.setup.failure import SetupFailed
 from harness.setup.phase import SetupPhase
 from harness.setup.plan import SetupPlan
@@ -78,7 +78,9 @@ class Equipment:
             return None
         if not is_needed(baseline):
             return None
-        return detect_setup(self._site(), baseline, section, lambda name: phase.has(name, self._site()))
+        site = self._site()
+        files = Files(frozenset(site.ground().blobs), lambda path: site.mirror.read_file(site.tree, path))
+        return detect_setup(files, baseline, section, lambda name: phase.has(name, site))
 
     def _set_up(self, plan: SetupPlan) -> Prepared:
         with self.journal.phase("set-up") as note:

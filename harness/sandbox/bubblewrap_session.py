@@ -91,6 +91,10 @@ class BubblewrapSession(CommandSession):
         launched.let_pass()
         return None
 
+    def _sweep(self, status: int) -> None:
+        """Take the mount points away between commands: whoever looks at the worktree must not see them."""
+        self._setting.mountpoints.remove()
+
     def _release(self) -> None:
         self._setting.mountpoints.remove()
 

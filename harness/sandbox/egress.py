@@ -26,10 +26,10 @@ done
 """Shell lines that start the relay, and go on once it listens."""
 
 RELAY_STOP = """\
-kill -9 "$relay" 2>/dev/null
-while [ -d "/proc/$relay" ]; do :; done
+kill -9 "-$relay" 2>/dev/null
+while kill -0 "-$relay" 2>/dev/null; do :; done
 """
-"""Shell lines that end it, so that it is not taken for something that the command left behind."""
+"""Shell lines that end it and all that it began, so that it is not taken for something left behind."""
 
 
 def relay_files() -> dict[str, str]:

@@ -24,6 +24,8 @@ _NEEDED_OF_ETC = (
     "mime.types",
     "python3.*",
     "java-*",
+    "maven/m2.conf",
+    "maven/logging",
 )
 
 

@@ -84,10 +84,14 @@ class SetupCache:
         place = self._place(forge, repository_id)
         place.mkdir(exist_ok=True)
         place.chmod(0o711)
-        with suppress(FileExistsError, OSError):
-            made.rename(place / key)
+        entry = None
+        for _ in range(2):
+            with suppress(OSError):  # one is there already
+                made.rename(place / key)
+            if (entry := self.find(forge, repository_id, key)) is not None:
+                break
+            remove_tree(place / key)  # it cannot be read, and is in the way
         remove_tree(made)
-        entry = self.find(forge, repository_id, key)
         for path in self.over(self.most_bytes):
             self.evict(path)
         return entry

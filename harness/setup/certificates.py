@@ -12,7 +12,7 @@ _SHOWN_ANYWAY = (Path("/etc/ssl/certs"), Path("/usr"))
 _GUEST = "/opt/fixwright/certificates.pem"
 _NAMES = (
     *("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
-    *("CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO", "npm_config_cafile"),
+    *("CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"),
 )
 
 

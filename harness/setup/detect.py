@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from domain.repo_config import SetupSection
 from harness.baseline import Baseline
 from harness.setup.plan import SetupPlan
-from harness.setup.site import Site
 from harness.testing.diagnosis import ProblemKind, missing_modules
 from harness.testing.plan import Runner
 
@@ -43,18 +42,19 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
-    """A repository's files at its base, as far as they are asked for."""
+class Files:
+    """A repository's files at its base: their paths, and how to read one."""
 
-    site: Site
     names: frozenset[str]
+    read: Callable[[str], bytes | None]
 
     def text(self, path: str) -> str:
-        if path not in self.names:
-            return ""
-        return (self.site.mirror.read_file(self.site.tree, path) or b"")[:_READ].decode("utf-8", "replace")
+        """Return a file's text, "" where there is none."""
+        content = self.read(path) if path in self.names else None
+        return (content or b"")[:_READ].decode("utf-8", "replace")
 
     def first(self, *paths: str) -> str:
+        """Return the first of some paths that is there, or ""."""
         return next((path for path in paths if path in self.names), "")
 
 
@@ -66,12 +66,11 @@ def is_needed(baseline: Baseline) -> bool:
     return any(case.collection and missing_modules(case.message) for case in cases)
 
 
-def detect_setup(site: Site, baseline: Baseline, section: SetupSection, has: Has) -> SetupPlan | None:
+def detect_setup(files: Files, baseline: Baseline, section: SetupSection, has: Has) -> SetupPlan | None:
     """Return the plain set-up for the suite that was run, or None; `has` looks for a program.
 
     Raises GitError.
     """
-    files = _Files(site, frozenset(site.ground().blobs))
     found = [each for find in _finders(baseline) if (each := find(files, has)) is not None]
     if not found:
         return None
@@ -84,7 +83,7 @@ def detect_setup(site: Site, baseline: Baseline, section: SetupSection, has: Has
     )
 
 
-def _finders(baseline: Baseline) -> Iterable[Callable[[_Files, Has], _Found | None]]:
+def _finders(baseline: Baseline) -> Iterable[Callable[[Files, Has], _Found | None]]:
     """Choose by the suite's own command; one that could be anything takes all that the root speaks of."""
     plan = baseline.plan
     command = plan.command if plan else ""
@@ -100,7 +99,7 @@ def _finders(baseline: Baseline) -> Iterable[Callable[[_Files, Has], _Found | No
     return chosen or [_python, _node, _go, _rust, _ruby, _java]
 
 
-def _python(files: _Files, has: Has) -> _Found | None:
+def _python(files: Files, has: Has) -> _Found | None:
     if "uv.lock" in files.names and has("uv"):
         return _Found(("uv sync --frozen --all-groups --all-extras",), "uv.lock", ("uv",))
     wanted: list[str] = []
@@ -132,7 +131,7 @@ class _Project:
     scm: bool
 
 
-def _python_project(files: _Files) -> _Project | None:
+def _python_project(files: Files) -> _Project | None:
     """Return how the repository's own package is installed, with what its tests ask for."""
     texts = [files.text(name) for name in ("pyproject.toml", "setup.py", "setup.cfg")]
     try:
@@ -179,7 +178,7 @@ def _group(groups: object, names: Iterable[str], seen: frozenset[str] = frozense
     return tuple(found)
 
 
-def _node(files: _Files, has: Has) -> _Found | None:
+def _node(files: Files, has: Has) -> _Found | None:
     if "package.json" not in files.names:
         return None
     if lock := files.first("package-lock.json", "npm-shrinkwrap.json"):
@@ -200,13 +199,13 @@ def _node(files: _Files, has: Has) -> _Found | None:
     return _Found(("npm install --no-package-lock",), "package.json, which has no lockfile", ("node", "npm"))
 
 
-def _go(files: _Files, has: Has) -> _Found | None:
+def _go(files: Files, has: Has) -> _Found | None:
     if "go.mod" not in files.names or "require" not in files.text("go.mod"):
         return None
     return _Found(("go mod download",), "go.mod", ("go",))
 
 
-def _rust(files: _Files, has: Has) -> _Found | None:
+def _rust(files: Files, has: Has) -> _Found | None:
     if "Cargo.toml" not in files.names:
         return None
     locked = "Cargo.lock" in files.names
@@ -214,13 +213,13 @@ def _rust(files: _Files, has: Has) -> _Found | None:
     return _Found((command,), "Cargo.lock" if locked else "Cargo.toml", ("cargo",))
 
 
-def _ruby(files: _Files, has: Has) -> _Found | None:
+def _ruby(files: Files, has: Has) -> _Found | None:
     if "Gemfile" not in files.names:
         return None
     return _Found(("bundle install",), files.first("Gemfile.lock", "Gemfile"), ("ruby", "bundle"))
 
 
-def _java(files: _Files, has: Has) -> _Found | None:
+def _java(files: Files, has: Has) -> _Found | None:
     if "pom.xml" in files.names:
         return _Found(("mvn -B -q -DskipTests test",), "pom.xml", ("java", "mvn"))
     if build := files.first("build.gradle", "build.gradle.kts"):

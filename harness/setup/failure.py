@@ -8,7 +8,12 @@ from domain.model import CommandResult
 from domain.text import plain
 from harness.setup.rules import Refusal, names_of
 
+_DIED = frozenset({134, 135, 137, 139})
+"""Exit codes of aborts, bus errors, kills and segmentation faults: how programs end that get no memory."""
+
 _LAST_LINES = 12
+_LAST_CHARACTERS = 800
+_MOST_REFUSALS = 5
 _GUIDE = "docs/how-to/dependencies.md"
 
 
@@ -21,10 +26,20 @@ def command_failed(result: CommandResult, refused: Sequence[Refusal], *, why: st
     lines = [line.rstrip()[:300] for line in plain(result.output).splitlines() if line.strip()]
     how = "took too long" if result.timed_out else result.killed or f"exit code {result.exit_code}"
     parts = [f"The set-up failed at `{result.command[:300]}` ({how}; chosen by {why})."]
-    parts += ["\n".join(lines[-_LAST_LINES:])] if lines else []
-    parts += [f"Not let through:\n{names_of(refused)}"] if refused else []
+    parts += [f"Not let through:\n{names_of(refused[:_MOST_REFUSALS])}"] if refused else []
     parts.append(_way_out(result, refused))
+    parts += ["\n".join(_last(lines))] if lines else []
     return SetupFailed("\n\n".join(parts))
+
+
+def _last(lines: Sequence[str]) -> list[str]:
+    """Return as many of the last lines as may be told: a comment that is too long would be cut."""
+    kept: list[str] = []
+    for line in reversed(lines[-_LAST_LINES:]):
+        if kept and sum(map(len, kept)) + len(line) > _LAST_CHARACTERS:
+            break
+        kept.insert(0, line)
+    return kept
 
 
 def tools_missing(names: Sequence[str], *, why: str) -> SetupFailed:
@@ -49,6 +64,7 @@ def _way_out(result: CommandResult, refused: Sequence[Refusal]) -> str:
         return f"The operator allows a host with the line above ({_GUIDE}), if it is one to be trusted."
     if result.timed_out:
         return "Raise `setup.timeout_seconds` in `.fixwright.yml`, as far as the operator allows."
-    if result.killed:
-        return "The operator may raise FIXWRIGHT_SETUP_DISK_MB or FIXWRIGHT_SANDBOX_MEMORY_MB."
+    if result.killed or result.exit_code in _DIED:
+        settings = "FIXWRIGHT_SETUP_MEMORY_MB or FIXWRIGHT_SETUP_DISK_MB"
+        return f"It may have run out of memory or disk. The operator may raise {settings}."
     return f"Name the right commands under `setup.commands` in `.fixwright.yml` ({_GUIDE})."

@@ -74,6 +74,7 @@ def _untracked(checkout: Path, files: set[str], directories: set[str]) -> Iterat
     waiting = [""]
     while waiting:
         directory = waiting.pop()
+        _open_up(checkout / directory)
         with os.scandir(checkout / directory) as listing:
             found = sorted((entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in listing)
         for name, mode in found:
@@ -84,6 +85,14 @@ def _untracked(checkout: Path, files: set[str], directories: set[str]) -> Iterat
                 yield path, mode
 
 
+def _open_up(directory: Path) -> None:
+    """Let ourselves in where a set-up has shut a directory: without being root we could not look."""
+    mode = directory.lstat().st_mode
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        directory.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
+
+
 def _is_filled(directory: Path) -> bool:
+    _open_up(directory)
     with os.scandir(directory) as listing:
         return next(listing, None) is not None

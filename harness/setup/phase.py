@@ -37,7 +37,7 @@ class SetupPhase:
         self.cache = cache
         self.rules = rules
         self._ask_clients = ask_clients
-        self._versions: dict[str, str] = {}
+        self._versions: dict[tuple[str, str], str] = {}
 
     def prepare(self, plan: SetupPlan, site: Site, hosts: tuple[str, ...] | None = None) -> Prepared:
         """Return what a plan comes to, from the cache if it was run before on the same ground.
@@ -51,7 +51,7 @@ class SetupPhase:
         missing = [name for name in plan.needs if not versions.get(name)]
         if missing:
             raise tools_missing(missing, why=plan.why)
-        key = key_of(plan, ground, versions)
+        key = key_of(plan, ground, {**versions, "place": site.place})
         where = (site.repository.forge, site.repository.id)
         entry = self.cache.find(*where, key)
         if entry is not None:
@@ -65,16 +65,6 @@ class SetupPhase:
             raise SetupFailed("The set-up's result could not be kept: look at the service's disk.")
         return _prepared(entry, plan, ecosystems, from_cache=False)
 
-    def is_kept(self, plan: SetupPlan, site: Site) -> bool:
-        """Tell whether the cache has a plan's result, so that nothing would be run or fetched."""
-        ground = site.ground()
-        versions = self._toolchains(site, ground.ecosystems(plan.commands))
-        entry = self.cache.find(site.repository.forge, site.repository.id, key_of(plan, ground, versions))
-        if entry is None:
-            return False
-        _prepared(entry, plan, (), from_cache=True).release()
-        return True
-
     def has(self, program: str, site: Site) -> bool:
         """Tell whether commands find a program in the sandbox."""
         return bool(self._asked(site, (program,))[program])
@@ -83,8 +73,9 @@ class SetupPhase:
         return self._asked(site, tuple(name for each in ecosystems for name in PROGRAMS[each.name]))
 
     def _asked(self, site: Site, programs: tuple[str, ...]) -> dict[str, str]:
-        """Return versions by program, asked once in the life of this worker."""
-        new = [program for program in programs if program not in self._versions]
+        """Return versions by program, asked once in the life of this worker; "" for what is missing."""
+        place = site.place
+        new = [program for program in programs if (place, program) not in self._versions]
         if new:
             with site.corner() as corner:
                 policy = replace(
@@ -92,8 +83,10 @@ class SetupPhase:
                 )
                 with closing(site.sandbox.open(policy)) as session:
                     output = session.run(version_script(new), _TOOLS_SECONDS).output
-            self._versions |= read_versions(output, new)
-        return {program: self._versions[program] for program in programs}
+            found = read_versions(output, new)
+            # What is missing is looked for again: its operator may have installed it.
+            self._versions |= {(place, name): version for name, version in found.items() if version}
+        return {program: self._versions.get((place, program), "") for program in programs}
 
     def _way(self, hosts: tuple[str, ...] | None) -> Way:
         """Return where the set-up may go, and what its clients are told. Raises SetupFailed."""

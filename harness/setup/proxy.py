@@ -79,7 +79,11 @@ class SetupProxy:
             return tuple(self._refused)
 
     def __enter__(self) -> Self:
-        self._listener.bind(os.fspath(self.path))
+        directory = os.open(self.path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:  # the path itself may be longer than an address can be
+            self._listener.bind(f"/proc/self/fd/{directory}/{self.path.name}")
+        finally:
+            os.close(directory)
         self.path.chmod(0o600)
         if self._owner is not None:
             os.chown(self.path, *self._owner)
@@ -167,6 +171,8 @@ class SetupProxy:
             while (name := server_name(received)) is None:
                 part = client.recv(_CHUNK)
                 received += part
+                if not received:
+                    raise OSError("the client went away")
                 if not part or len(received) > 2 * MOST_BYTES:
                     raise NotTls("it ended before it had said hello")
         except NotTls as error:

@@ -108,11 +108,12 @@ def _pip(answers: _Answers, environment: Mapping[str, str], ask: Ask) -> None:
     default = ask(["python3", "-c", _DEFAULT_INDEX], environment).strip()
     if configured.get("no-index", "") in {"1", "true", "yes", "on"}:
         answers.env["PIP_NO_INDEX"] = "1"
-    indexes = [configured.get("index-url", "") or default, *configured.get("extra-index-url", "").split()]
-    named = [answers.address("pip", text) for text in indexes if text]
-    links = [answers.address("pip", text) for text in configured.get("find-links", "").split()]
-    first = named[0] if named else ""
-    more, places = list(filter(None, named[1:])), list(filter(None, links))
+    index = configured.get("index-url", "") or default
+    first = answers.address("pip", index) if index else ""
+    more, places = (
+        list(filter(None, (answers.address("pip", text) for text in configured.get(name, "").split())))
+        for name in ("extra-index-url", "find-links")
+    )
     pairs = (("INDEX_URL", first), ("EXTRA_INDEX_URL", " ".join(more)), ("FIND_LINKS", " ".join(places)))
     for name, value in pairs:
         if value:

@@ -98,6 +98,7 @@ class SetupRun:
             self.site.limits,
             writable=checkout,
             scratch=scratch,
+            memory_bytes=rules.memory_bytes,
             processes=rules.processes,
             file_bytes=rules.disk_bytes,
             disk_bytes=rules.disk_bytes,

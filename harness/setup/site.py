@@ -30,6 +30,7 @@ class SetupRules:
     networks: tuple[Network, ...] = ()
     proxy: OperatorProxy | None = None
     disk_bytes: int = 600 * 2**20
+    memory_bytes: int = 700 * 2**20
     processes: int = 256
     seconds: float = 1800.0
     caps: ProxyCaps = field(default_factory=ProxyCaps)
@@ -63,6 +64,11 @@ class Site:
     sandbox: Sandbox
     workspaces: Workspaces
     limits: SandboxPolicy
+
+    @property
+    def place(self) -> str:
+        """What commands run in: what was installed in one kind of sandbox is not for another."""
+        return ",".join(self.sandbox.isolation.split(",")[:2])
 
     def ground(self) -> Ground:
         """Return the base's files. Raises GitError."""

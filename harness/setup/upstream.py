@@ -71,7 +71,7 @@ class Upstream:
     connect_seconds: float = 15.0
 
     def connect(self, target: Target) -> socket.socket:
-        """Return a connection to an allowed host. Raises Refused, OSError."""
+        """Return a connection to an allowed host. Raises Refused."""
         self.allowance.check(target)
         if self.proxy is not None and self.proxy.serves(target.host):
             return self._through(self.proxy, target)
@@ -85,14 +85,18 @@ class Upstream:
                 return socket.create_connection((address, target.port), self.connect_seconds)
             except OSError as error:
                 failure = error
-        raise failure or OSError("no address")
+        raise Refused(Refusal(str(target), f"it could not be reached ({failure})"), 502)
 
     def _through(self, proxy: OperatorProxy, target: Target) -> socket.socket:
         place = f"{target.host}:{target.port}"
         head = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
         if proxy.authorization:
             head.append(f"Proxy-Authorization: Basic {proxy.authorization}")
-        connection = socket.create_connection((proxy.host, proxy.port), self.connect_seconds)
+        try:
+            connection = socket.create_connection((proxy.host, proxy.port), self.connect_seconds)
+        except OSError as error:
+            why = f"the operator's own proxy could not be reached ({error})"
+            raise Refused(Refusal(str(target), why), 502) from error
         try:
             connection.sendall("\r\n".join([*head, "", ""]).encode())
             answer = b""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from domain.model import Category, Outcome, Reason
+from domain.ports import Sandbox
+from harness.interruption import InterruptibleSandbox
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.setup.cache import SetupCache
+from harness.setup.clients import NO_CLIENTS, ClientConfiguration
 from harness.setup.phase import SetupPhase
 from harness.setup.site import SetupRules
 from tests.harness.attempt_world import Workshop
@@ -35,10 +39,19 @@ def uid() -> int | None:
 class Place:
     """A workshop with the real sandbox and set-ups."""
 
-    def __init__(self, root: Path, uid: int | None, files: Mapping[str, str], rules: SetupRules) -> None:
+    def __init__(
+        self,
+        root: Path,
+        uid: int | None,
+        files: Mapping[str, str],
+        rules: SetupRules,
+        ask: Callable[[], ClientConfiguration] = lambda: NO_CLIENTS,
+    ) -> None:
         self.shop = Workshop(root, files, None if uid is None else (uid, uid))
-        self.sandbox = BubblewrapSandbox(uid=uid, nice=False)
-        self.phase = SetupPhase(SetupCache(root / "data" / "setups", 2**30, settle=None), rules)
+        self.sandbox: Sandbox = BubblewrapSandbox(uid=uid, nice=False)
+        self.phase = SetupPhase(
+            SetupCache(root / "data" / "setups", 2**30, settle=None), rules, ask_clients=ask
+        )
 
     def attempt(self, *commands: str, category: Category = Category.BUG):
         order = self.shop.order(category=category)
@@ -109,3 +122,14 @@ def test_a_detected_setup_is_run_once_the_baseline_needs_it(root: Path, uid: int
     (root / "other").mkdir(mode=0o711)
     working = Place(root / "other", uid, {**CALC, "requirements.txt": "dep\n"}, place.phase.rules)
     assert working.attempt(FIX, SHOW).outcome is Outcome.VERIFIED and working.notes("set-up") == []
+
+
+def test_a_stop_ends_a_setup_and_leaves_nothing_behind(root: Path, uid: int | None) -> None:
+    config = "setup: {commands: ['sleep 300']}\n"
+    place = Place(root, uid, {**CALC, ".fixwright.yml": config}, SetupRules())
+    sandbox = InterruptibleSandbox(place.sandbox)
+    threading.Timer(0.5, sandbox.interrupt).start()
+    place.sandbox = sandbox
+    result = place.attempt(FIX, SHOW)
+    assert result.outcome is Outcome.INTERRUPTED
+    assert place.shop.left_over() == [] and list(place.phase.cache.root.glob("*/*")) == []

@@ -169,3 +169,23 @@ def test_what_a_crash_left_is_swept_away(world: SetupWorld, tmp_path: Path) -> N
     (broken / "record.json").unlink()
     world.cache.sweep()
     assert list(world.cache.root.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("broken", ["", "{", "[]", '{"made": 7}'])
+def test_a_result_that_cannot_be_read_is_made_anew(world: SetupWorld, broken: str) -> None:
+    tree = world.commit(FILES)
+    world.set_up(tree, "echo 1 >$SETUP_DIR/a").release()
+    (entry,) = world.cache.root.glob("*/*")
+    (entry / "record.json").write_text(broken)
+    for from_cache in (False, True):
+        prepared = world.set_up(tree, "echo 1 >$SETUP_DIR/a")
+        assert prepared.from_cache is from_cache
+        prepared.release()
+
+
+def test_the_way_out_is_said_before_a_long_output(world: SetupWorld) -> None:
+    with pytest.raises(SetupFailed) as failed:
+        world.set_up(world.commit(FILES), "for n in $(seq 99); do echo $n $(seq 200); done; exit 1")
+    assert len(str(failed.value)) < 2000 and "setup.commands" in str(failed.value)
+    assert str(failed.value).endswith("199 200") or "99 1 2 3" in str(failed.value)

@@ -80,6 +80,7 @@ def test_another_host_is_refused_by_name_with_the_line_that_allows_it(
     ("request_line", "status", "word"),
     [
         (f"CONNECT {HOST}:22 HTTP/1.1", 403, "not allowed"),
+        ("CONNECT localhost:443 HTTP/1.1", 403, "not allowed"),
         ("CONNECT 127.0.0.1:443 HTTP/1.1", 403, "not the name of a host"),
         ("CONNECT [::1]:443 HTTP/1.1", 403, "not the name of a host"),
         ("CONNECT 2130706433:443 HTTP/1.1", 403, "not the name of a host"),
@@ -256,3 +257,22 @@ def test_a_refusal_by_the_operators_proxy_is_told(
         with proxied(tmp_path, replace(upstream, proxy=through)) as proxy:
             assert fetch(proxy.path, f"{HOST}:{registry.port}", authority).startswith(b"HTTP/1.1 502")
             assert "answered 407" in str(proxy.refused[0])
+
+
+def test_a_socket_may_lie_deeper_than_an_address_is_long(tmp_path: Path, upstream: Upstream) -> None:
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    with SetupProxy(deep / "p.sock", upstream) as proxy:
+        assert proxy.path.is_socket()
+
+
+def test_a_host_that_does_not_answer_is_told_of(
+    tmp_path: Path, upstream: Upstream, authority: Authority
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    targets = frozenset({Target(HOST, port)})
+    gone = replace(upstream, allowance=Allowance(targets=targets, networks=LOOPBACK))
+    with proxied(tmp_path, gone) as proxy:
+        assert fetch(proxy.path, f"{HOST}:{port}", authority).startswith(b"HTTP/1.1 502")
+        assert "could not be reached" in str(proxy.refused[0])
