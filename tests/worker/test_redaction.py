@@ -147,6 +147,7 @@ def test_a_redactor_that_fails_stops_what_was_to_be_said(notes: Town) -> None:
 
     issue = notes.issue("docs")
     notes.secrets = Broken()
-    notes.loop(plays(WRITE)).turn()
+    with pytest.raises(RuntimeError):
+        notes.loop(plays(WRITE)).turn()
     assert notes.said(issue) == [] and not notes.branches
     assert not notes.world.pulls(notes.repository.id)
