@@ -102,7 +102,7 @@ class Inspection:
         protection = Protection(ground.mirror, ground.base_tree, ground.config, self.protected_everywhere)
         changes = ground.mirror.changes(ground.base_tree, snapshot.tree)
         protected = protection.touched(changes, snapshot.tree)
-        self.known.allowed = allowed_by(protected, self.order.allowances)
+        self.known.allowed = allowed_by(protected, self.order.allowances())
         found = _critical(
             (
                 *check_change(changes, protection.patterns),

@@ -13,7 +13,8 @@ from providers.local.forge import LocalForge
 from providers.local.objects import SYMLINK
 from store.history import History
 from tests.worker.conftest import BuildTown
-from tests.worker.town import NOTES, WRITE, Town, caps, plays
+from tests.worker.town import NOTES, WRITE, Stage, Town, caps, plays
+from worker.loop import Loop
 
 ORDERS = "printf 'Be brief.\\n' > AGENTS.md"
 OTHER_ORDERS = "printf 'Be bold.\\n' > AGENTS.md"
@@ -138,6 +139,19 @@ def test_the_same_change_made_again_by_the_model_is_let_through(notes: Town) -> 
     notes.comment(issue, "/fixwright resume")
     notes.comment(issue, f"/fixwright allow {name}")
     notes.loop(plays(ORDERS, WRITE)).turn()
+    assert notes.stands == IN_REVIEW, notes.text(issue)
+
+
+def test_a_word_that_comes_while_the_agent_works_counts(notes: Town) -> None:
+    issue, name = stopped(notes)
+    notes.comment(issue, "/fixwright resume")
+    loop = notes.loop(plays("true now", ORDERS, WRITE), sandbox=Stage({"true now": lambda: speak(loop)}))
+
+    def speak(loop: Loop) -> None:
+        notes.comment(issue, f"/fixwright allow {name}")
+        loop.shop.desk.clear()
+
+    loop.turn()
     assert notes.stands == IN_REVIEW, notes.text(issue)
 
 
