@@ -13,7 +13,7 @@ from providers.local.forge import LocalForge
 from providers.local.objects import SYMLINK
 from store.history import History
 from tests.worker.conftest import BuildTown
-from tests.worker.town import NOTES, WRITE, Stage, Town, caps, plays
+from tests.worker.town import FIX, NOTES, SHOW, WRITE, Stage, Town, caps, plays
 from worker.loop import Loop
 
 ORDERS = "printf 'Be brief.\\n' > AGENTS.md"
@@ -67,6 +67,18 @@ def test_a_maintainers_word_lets_exactly_it_through_without_the_model(notes: Tow
     assert (word.change, word.by.id, word.by.login) == (name, notes.maintainer.id, "mika")
     trail = [event.trigger for event in History(notes.database).task_events(notes.task.id)]
     assert Note.CHANGE_ALLOWED in trail
+
+
+def test_the_guard_heeds_the_word_and_the_tests_are_run_all_the_same(calc: Town) -> None:
+    issue = calc.issue()
+    workflow = "mkdir -p .github/workflows && printf 'on: push\\n' > .github/workflows/ci.yml"
+    calc.loop(plays(workflow, FIX, SHOW)).turn()
+    (name,) = re.findall(r"/fixwright allow ([0-9a-f]{40})`", calc.said(issue)[-1].body)
+    calc.comment(issue, f"/fixwright allow {name}")
+    hear(calc)
+    assert calc.stands == IN_REVIEW, calc.text(issue)
+    (pull,) = calc.world.pulls(calc.repository.id)
+    assert "A maintainer allowed exactly this." in pull.body and "Red before, green after" in pull.body
 
 
 @pytest.mark.parametrize(
