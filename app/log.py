@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import suppress
 from typing import Any, TextIO
 
 import structlog
@@ -73,11 +74,20 @@ def _console_renderer(redact: Redact, *, colors: bool) -> structlog.typing.Proce
     return redacted
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Says nothing of a line that cannot be written: `logging` would print it, and it is not redacted yet."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say that a line was lost, and nothing of it."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"a log line of {record.name} was lost: it could not be redacted or written\n")
+
+
 def _adopt_standard_logging(
     chain: list[structlog.typing.Processor], renderer: structlog.typing.Processor, out: TextIO
 ) -> None:
     """Give the lines of libraries that use `logging` the same shape and the same redaction."""
-    handler = logging.StreamHandler(out)
+    handler = _Handler(out)
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(foreign_pre_chain=chain, processors=[strip, renderer])

@@ -154,6 +154,9 @@ _OF_THE_SYSTEM = frozenset(
         ),
     }
 )
+_OF_TOOLS = ("XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO")
+"""What container engines and package clients go by, which the worker starts."""
+
 _OF_THE_SYSTEM_TOO = ("LC_", "PYTHON", "MALLOC_")
 
 
@@ -167,7 +170,8 @@ def own_environment(group: type[CommonSettings], environ: Mapping[str, str] | No
     foreign -= {variable(name) for name in group.model_fields}
     wanted = set(_OF_THE_SYSTEM)
     if issubclass(group, WorkerSettings):
-        wanted |= {*PROVIDER_KEYS, *_NETWORK_VARIABLES}
+        wanted |= {*PROVIDER_KEYS, *_NETWORK_VARIABLES, *_OF_TOOLS}
+        wanted |= {name for name in source if _CLIENT_VARIABLES.fullmatch(name.upper())}
     return {
         name: value
         for name, value in source.items()

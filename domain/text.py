@@ -47,6 +47,10 @@ _UNSEEN = re.compile(
     r"\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _GAP = re.compile(r"(?<=\S)[ \t]{40,}+(?=\S)")
+_MARKS = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_FLOOD = re.compile(rf"({_MARKS}{{6}}){_MARKS}++")
+"""More marks on one letter than any language has, which would cover the lines around it."""
+
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HIDDEN_DEFINITION = re.compile(
     r"^ {0,3}\[(?:[^\[\]\\\n]|\\.)+\]:[ \t]*\S++[ \t]++(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*$",
@@ -64,7 +68,15 @@ _CLOSING = re.compile(
     r"(?:(?<=#)\d|https?:|[\w.-]{1,60}/[\w.-]{1,100}#\d|[A-Z]\w{1,20}-\d))",
     re.IGNORECASE | re.ASCII,
 )
-_SKIP_CI = re.compile(r"\[(?=(?:skip|no)[ -](?:ci|actions)\]|(?:ci|actions)[ -]skip\])", re.IGNORECASE)
+_ISSUE_URL = re.compile(
+    r"(?<=/)(issues|pulls?|merge_requests|work_items|discussions)/(?=\d)", re.IGNORECASE | re.ASCII
+)
+_CI_NAMES = (
+    r"(?:ci|cd|actions|circleci|travis|azurepipelines|azpipelines|azp|pipelines?|netlify|vercel|deploy)"
+)
+_SKIP_CI = re.compile(
+    rf"\[(?=(?:skip|no)[ -]{_CI_NAMES}\]|{_CI_NAMES}[ -]skip\])|(?<=\*\*\*)(?=NO_CI\*)", re.IGNORECASE
+)
 
 _BACKTICKS = re.compile(r"`{3,}")
 
@@ -86,7 +98,7 @@ def visible(text: str) -> str:
     """
     text = plain(text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _HIDDEN_DEFINITION.sub("", _HTML_COMMENT.sub("", text))
-    return _INVISIBLE.sub("", text)
+    return _FLOOD.sub(r"\1", _INVISIBLE.sub("", text))
 
 
 def revealed(text: str) -> str:
@@ -124,7 +136,7 @@ def inert_line(text: str, limit: int) -> str:
 
     Titles are not Markdown, so nothing is escaped. At most `limit` characters, never ended inside one.
     """
-    return _cut(_SKIP_CI.sub("[" + _BREAK, _disarmed(one_line(text, len(text)))), limit)
+    return _cut(_disarmed(one_line(text, len(text))), limit)
 
 
 def _cut(line: str, limit: int) -> str:
@@ -171,7 +183,8 @@ def _prose(text: str) -> str:
 
 
 def _disarmed(text: str) -> str:
-    """Part every mention, reference and closing word from what makes a forge act on it."""
+    """Part every mention, reference, closing word and word to CI from what makes a forge act on it."""
     text = _CLOSING.sub(lambda match: f"{match[1][0]}{_BREAK}{match[1][1:]}", text)
-    text = _REFERENCE.sub(r"\1" + _BREAK, text)
+    text = _ISSUE_URL.sub(r"\1/" + _BREAK, _REFERENCE.sub(r"\1" + _BREAK, text))
+    text = _SKIP_CI.sub(lambda match: match[0] + _BREAK, text)
     return _MENTION.sub("@" + _BREAK, text)

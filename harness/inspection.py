@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.errors import GitError, PolicyRefusal
 from domain.model import Finding, Outcome, ProtectedChange, Reason, Severity, Verdict
@@ -74,6 +74,8 @@ class Inspection:
     def verify(self, verifier: Verifier, baseline: Baseline, snapshot: Snapshot) -> str:
         """Run the tests and return the verdict's summary. Raises Ended for a change that is not verified."""
         change = verifier.read_change(self.ground.base_sha, snapshot.tree)
+        if self.known.allowed is not None:
+            change = replace(change, allowed=frozenset(self.known.allowed.change.paths))
         outcome = verifier.verify(change, baseline, self.order.task.category, self.order.authority)
         verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
         self.known.verdict = verdict
@@ -102,7 +104,7 @@ class Inspection:
         protection = Protection(ground.mirror, ground.base_tree, ground.config, self.protected_everywhere)
         changes = ground.mirror.changes(ground.base_tree, snapshot.tree)
         protected = protection.touched(changes, snapshot.tree)
-        self.known.allowed = allowed_by(protected, self.order.allowances)
+        self.known.allowed = allowed_by(protected, self.order.allowances())
         found = _critical(
             (
                 *check_change(changes, protection.patterns),

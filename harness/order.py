@@ -20,7 +20,10 @@ from harness.workspace import Workspace, Workspaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be attempted, with all that the worker had to look up for it."""
+    """What is to be attempted, with all that the worker had to look up for it.
+
+    `allowances` reads what maintainers have allowed by now: they may do so while the agent works.
+    """
 
     task: Task
     attempt: Attempt
@@ -30,7 +33,7 @@ class Order:
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
     maintainer_wrote_issue: bool = False
-    allowances: tuple[Allowance, ...] = ()
+    allowances: Callable[[], tuple[Allowance, ...]] = tuple
 
     @property
     def authority(self) -> str:
@@ -47,7 +50,7 @@ class Order:
         last = self.past[-1] if self.past else None
         if last is None or last.outcome is not Outcome.DECLINED or last.verdict is None:
             return None
-        is_allowed = allowed_by(last.verdict.protected, self.allowances) is not None
+        is_allowed = allowed_by(last.verdict.protected, self.allowances()) is not None
         return last if last.verdict.verified or is_allowed else None
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from domain.claim import Claim
 from domain.errors import BranchMoved, PolicyRefusal, StaleWrite
+from domain.fitting import fitted
 from domain.model import Attempt, Publication, PublicationKind, Pull, PullProposal, Task
 from domain.policy import branch_name
 from domain.ports import Forge, Intent, Purpose, TaskQueue
@@ -149,7 +150,7 @@ class Publisher:
                 tree=content.tree,
                 expected_sha=expected,
                 title=self._redact(report.pull_title(task)),
-                body=self._redact(content.body),
+                body=fitted(self._redact(content.body)),
             ),
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from domain.budget import Standing, show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
+from domain.fitting import fitted
 from domain.model import (
     Actor,
     Finding,
@@ -25,9 +26,6 @@ from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted,
 from harness.protection import Allowed
 
 TITLE_LIMIT = 200
-BODY_LIMIT = 60_000
-"""Characters; below the smallest limit of any forge (65,536), with room for a marker."""
-
 DIFFERENCE_LIMIT = 40_000
 """Characters of a difference that a maintainer is asked about."""
 
@@ -338,8 +336,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _join(sections: Sequence[str]) -> str:
-    text = "\n\n".join(section for section in sections if section)
-    return text if len(text) <= BODY_LIMIT else text[:BODY_LIMIT].rsplit("\n\n", 1)[0] + "\n\n[… cut …]"
+    return fitted("\n\n".join(section for section in sections if section))
 
 
 def _code(text: str) -> str:

@@ -223,7 +223,7 @@ class TaskWork:
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
-            allowances=shop.queue.allowances(task.id),
+            allowances=lambda: shop.queue.allowances(task.id),
         )
         journal = StoreJournal(
             queue=shop.queue,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from domain.errors import ForgeError, ForgeUnavailable
+from domain.fitting import fitted
 from domain.model import Comment, Task
 from domain.ports import Forge
 from domain.text import Redactor
@@ -26,18 +27,22 @@ class Voice:
 
     def status(self, task: Task, text: str) -> bool:
         """Rewrite the issue's one status comment."""
-        forge, topic, body = self._forge, f"status-{task.id}", self._redact(text)
+        forge, topic, body = self._forge, f"status-{task.id}", self._body(text)
         return forge is None or _said(task, lambda: forge.ensure_comment(task.issue, topic, body))
 
     def say(self, task: Task, key: str, text: str) -> bool:
         """Write a comment once per key and claim: for what a person must see, such as an ending."""
-        forge, once, body = self._forge, f"{key}-{task.id}-{task.generation}", self._redact(text)
+        forge, once, body = self._forge, f"{key}-{task.id}-{task.generation}", self._body(text)
         return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
 
     def once(self, task: Task, key: str, text: str) -> bool:
         """Write a comment once per key, however often the task is claimed."""
-        forge, once, body = self._forge, f"{key}-{task.id}", self._redact(text)
+        forge, once, body = self._forge, f"{key}-{task.id}", self._body(text)
         return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
+
+    def _body(self, text: str) -> str:
+        """Redact, then cut: a redacted text may be longer. Raises what the redactor does."""
+        return fitted(self._redact(text))
 
 
 def _said(task: Task, speak: Callable[[], Comment]) -> bool:

@@ -1,4 +1,4 @@
-"""Looks for credentials in the lines that a change adds. Few patterns, each precise. Pure."""
+"""Looks for credentials in the lines that a change adds: our own patterns, and those of detect-secrets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from domain.model import Finding, Severity
+from harness.change.detectors import Detectors
 from harness.change.model import AddedLine
 
 _PATTERNS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
@@ -43,6 +44,7 @@ _ASSIGNED = re.compile(
 _PLACEHOLDER = re.compile(
     r"example|placeholder|changeme|dummy|fake|sample|redacted|your|test|xxxx|0000|1234|abcd", re.IGNORECASE
 )
+_SAYS_SO = re.compile(r"example|placeholder|changeme|dummy|fake|redacted|your[-_]|xxxx", re.IGNORECASE)
 _ENTROPY_BITS = 4.2
 _FINDINGS_SHOWN = 50
 _LINE_READ = 20_000
@@ -51,11 +53,12 @@ _LINE_READ = 20_000
 def scan_secrets(lines: Iterable[AddedLine]) -> tuple[Finding, ...]:
     """Return a critical finding for each added line that seems to hold a credential, at most 50.
 
-    The finding never repeats the credential: it shows the first four characters.
+    The finding never repeats the credential: it shows a sixth of it, at most the first four characters.
     """
     found: list[Finding] = []
+    detectors = Detectors()
     for line in lines:
-        hit = _first(line.text)
+        hit = _first(line.text) or _detected(line.text, detectors)
         if hit is None:
             continue
         found.append(_finding(line, *hit))
@@ -76,6 +79,18 @@ def _first(text: str) -> tuple[str, str, str] | None:
             if _looks_random(match["value"]):
                 return "SECRET-ASSIGNED", "value that looks like a credential", match["value"]
     return None
+
+
+def _detected(text: str, detectors: Detectors) -> tuple[str, str, str] | None:
+    hit = detectors.first(text, _is_documentation)
+    return ("SECRET-DETECTED", hit[0], hit[1]) if hit else None
+
+
+def _is_documentation(credential: str) -> bool:
+    """Tell whether a value says of itself that it is none, or hardly has any different characters."""
+    bare = credential.rpartition("=")[2] or credential
+    is_key = credential.endswith(("PRIVATE KEY", "PRIVATE KEY BLOCK"))
+    return not is_key and (_SAYS_SO.search(credential) is not None or len(set(bare.casefold())) < 6)
 
 
 def _is_placeholder(rule: str, credential: str) -> bool:
@@ -99,7 +114,7 @@ def _finding(line: AddedLine, rule: str, what: str, credential: str) -> Finding:
         rule=rule,
         path=line.path.encode("utf-8", "backslashreplace").decode()[:300],
         line=line.line,
-        what=f"{what} ({credential[:4]}…)",
+        what=f"{what} ({credential[: min(4, len(credential) // 6)]}…)",
         why="a credential in a commit is public for good; take it out",
         severity=Severity.CRITICAL,
     )

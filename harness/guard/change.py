@@ -79,12 +79,16 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Everything that differs between the base and the tree that would be published."""
+    """Everything that differs between the base and the tree that would be published.
+
+    `allowed` are those of its paths that a maintainer allowed to be changed in exactly this way.
+    """
 
     base_commit: str
     base_tree: str
     tree: str
     deltas: Mapping[str, Delta]
+    allowed: frozenset[str] = frozenset()
 
     @property
     def paths(self) -> tuple[str, ...]:

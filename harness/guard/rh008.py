@@ -31,7 +31,9 @@ def check(context: Context) -> Iterator[Finding]:
     """Yield findings for changed test configuration and protected files."""
     for path in context.change.paths:
         delta = context.change.deltas[path]
-        if _PROTECTED.fullmatch(path):
+        if _PROTECTED.fullmatch(path) and path in context.change.allowed:
+            yield warning(RULE, path, 0, "a protected file is changed", "A maintainer allowed exactly this.")
+        elif _PROTECTED.fullmatch(path):
             yield critical(RULE, path, 0, "a protected file is changed", "Only people may change this file.")
         elif is_test_configuration(path):
             yield from _configuration(delta, context)

@@ -74,3 +74,17 @@ def test_auto_is_json_where_there_is_no_terminal() -> None:
     stream = logged("auto")
     structlog.get_logger("t").info("here")
     assert json.loads(stream.getvalue())["event"] == "here"
+
+
+def test_a_redactor_that_fails_writes_nothing_of_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(text: str) -> str:
+        raise RuntimeError("no")
+
+    stream = io.StringIO()
+    configure_logging("json", redact=broken, stream=stream)
+    logging.getLogger("library").warning("token %s", SECRET)
+    with pytest.raises(RuntimeError):
+        structlog.get_logger("ours").warning("token", token=SECRET)
+    out, err = capsys.readouterr()
+    assert SECRET not in stream.getvalue() + out + err and "secret-" not in stream.getvalue() + out + err
+    assert "a log line of library was lost" in err

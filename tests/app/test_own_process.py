@@ -20,12 +20,21 @@ NOBODY = 65534
 WEB_SECRETS = {"FIXWRIGHT_WEBHOOK_SECRET": "w" * 40, "FIXWRIGHT_CONSOLE_TOKEN": "c" * 40}
 WORKER_SECRETS = {
     "FIXWRIGHT_API_KEY": "k" * 40,
+    "FIXWRIGHT_GITHUB_PRIVATE_KEY": "p" * 40,
     "OPENAI_API_KEY": "o" * 40,
     "AWS_SECRET_ACCESS_KEY": "a" * 40,
 }
 SHARED = {"FIXWRIGHT_DATA_DIR": "/data", "FIXWRIGHT_REPOSITORIES": "local:acme/shop", "PATH": "/usr/bin:/bin"}
 OTHERS = {"DATABASE_URL": "postgres://u:p@host/db", "GITHUB_TOKEN": "g" * 40, "SSH_AUTH_SOCK": "/tmp/agent"}
-ALL = WEB_SECRETS | WORKER_SECRETS | SHARED | OTHERS | {"LC_ALL": "C.UTF-8", "HTTPS_PROXY": "http://proxy:1"}
+TOOLS = {"PIP_INDEX_URL": "https://mirror.example/", "npm_config_registry": "https://mirror.example/"}
+ALL = (
+    TOOLS
+    | WEB_SECRETS
+    | WORKER_SECRETS
+    | SHARED
+    | OTHERS
+    | {"LC_ALL": "C.UTF-8", "HTTPS_PROXY": "http://proxy:1"}
+)
 
 _START = """
 import sys
@@ -63,7 +72,7 @@ for name in ("environ", "mem", "maps", "fd", "cwd"):
 def test_each_group_keeps_its_own_and_loses_the_others() -> None:
     web, worker = own_environment(WebSettings, ALL), own_environment(WorkerSettings, ALL)
     assert set(web) == {*WEB_SECRETS, *SHARED, "LC_ALL"}
-    assert set(worker) == {*WORKER_SECRETS, *SHARED, "LC_ALL", "HTTPS_PROXY"}
+    assert set(worker) == {*WORKER_SECRETS, *SHARED, *TOOLS, "LC_ALL", "HTTPS_PROXY"}
     assert own_environment(WebSettings, web) == web
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted, visible
+from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted, revealed, visible
 
 WORD_JOINER = "\u2060"
 
@@ -604,3 +604,47 @@ def test_a_megabyte_of_anything_ends(piece: str) -> None:
     assert len(inert(text)) > 0
     assert len(plain(text)) <= len(text)
     assert fence(text).endswith("`")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[skip ci]",
+        "[ci skip]",
+        "[no ci]",
+        "[skip-ci]",
+        "[skip azurepipelines]",
+        "[travis skip]",
+        "***NO_CI***",
+    ],
+)
+def test_words_to_ci_are_parted_in_prose_too(text: str) -> None:
+    """A squashed merge makes a commit message of a pull request's text."""
+    assert text not in inert(f"x {text} y") and text not in inert_line(f"x {text} y", 80)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/o/r/issues/3",
+        "https://github.com/o/r/pull/3#issuecomment-1",
+        "http://forge.local:3000/o/r/pulls/3",
+        "https://gitlab.com/a/b/-/merge_requests/3",
+    ],
+)
+def test_addresses_of_issues_elsewhere_leave_no_trace_there(url: str) -> None:
+    shown = inert(f"See {url} and https://docs.example/issues/about")
+    assert url not in shown and "https://docs.example/issues/about" in shown
+
+
+def test_a_flood_of_marks_is_dammed() -> None:
+    assert visible("Z" + "\u0301" * 5000 + "algo") == "Z" + "\u0301" * 6 + "algo"
+    assert visible("e\u0301a\u0308\u0323") == "e\u0301a\u0308\u0323"
+
+
+def test_a_reader_who_decides_sees_the_unseen() -> None:
+    assert revealed("a\u202eb\u200b\U000e0041c\x1b[31m") == "a⟨U+202E⟩b⟨U+200B⟩⟨U+E0041⟩c"
+    assert (
+        revealed("x = 1" + " " * 80 + "evil()\n" + " " * 60 + "y")
+        == "x = 1 ⟨80 blanks⟩ evil()\n" + " " * 60 + "y"
+    )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from domain.model import Severity
@@ -317,3 +321,62 @@ def test_ordinary_lines_are_not_findings(text: str) -> None:
 
 def test_findings_are_bounded() -> None:
     assert len(scan_secrets(AddedLine("a", number, _REAL[5]) for number in range(1000))) == 50
+
+
+_KEY = "".join(chr(ord("a") + n * 7 % 26) + str(n * 3 % 10) for n in range(40))
+"""Letters and digits that say of themselves nothing."""
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"url = 'https://deploy:{_KEY[:14]}@db.internal/x'", "Basic Auth"),
+        ("key = 'SG." + (_KEY * 2)[:22] + "." + (_KEY * 2)[:43] + "'", "SendGrid"),
+        ("M = '" + "0123456789abcdef" * 2 + "-us12'", "Mailchimp"),
+        ("bot = '110201543:" + "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw" + "x'", "Telegram"),
+        ("AccountKey=" + (_KEY * 3)[:86] + "==", "Azure"),
+        ("sq = 'sq0csp-" + (_KEY * 2)[:43] + "'", "Square"),
+        ("twilio = 'AC" + "0123456789abcdef" * 2 + "'", "Twilio"),
+    ],
+)
+def test_what_only_detect_secrets_knows_is_found(text: str, what: str) -> None:
+    (finding,) = scan_secrets([AddedLine("a.py", 7, text)])
+    assert (finding.rule, finding.line, finding.severity) == ("SECRET-DETECTED", 7, Severity.CRITICAL)
+    assert what in finding.what and len(finding.what) < 60
+    marked = text + "  # pragma: allowlist secret"
+    assert scan_secrets([AddedLine("a.py", 7, marked)]), "what the change says of itself is not heard"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://user:pass@localhost/db",
+        "https://user:password@host.example/",
+        f'"integrity": "sha512-{_KEY}{_KEY}=="',
+        'hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
+        "id = '123e4567-e89b-12d3-a456-426614174000'",
+        'src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHx"',
+        "password = 'hunter2'",
+        "commit 4bf92f3577b34da6a3ce929d0e0e4736a3ce929d",
+        "-----BEGIN CERTIFICATE-----",
+        "ip = '8.8.8.8'",
+        "token = get_token(user, password)",
+        "AKIAIOSFODNN7EXAMPLE",
+    ],
+)
+def test_ordinary_lines_are_left_alone(text: str) -> None:
+    assert scan_secrets([AddedLine("a.py", 1, text)]) == ()
+
+
+def test_the_detectors_are_not_loaded_before_a_change_is_looked_at() -> None:
+    program = (
+        "import sys, harness.change as c; assert 'detect_secrets' not in sys.modules\n"
+        "c.scan_secrets([]); assert 'detect_secrets' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True)
+
+
+def test_the_detectors_ask_nobody() -> None:
+    """Their verification would send what they found to its service."""
+    source = (Path(__file__).parents[2] / "harness" / "change" / "detectors.py").read_text()
+    assert "analyze_string" in source and "verify(" not in source and "analyze_line" not in source

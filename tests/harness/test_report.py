@@ -11,6 +11,7 @@ from decimal import Decimal
 import pytest
 
 from domain.claim import Claim, Restatement
+from domain.fitting import LONGEST_TEXT, length
 from domain.model import (
     Actor,
     Category,
@@ -156,7 +157,7 @@ def test_a_body_stays_under_every_forges_limit() -> None:
         for n in range(400)
     )
     body = report.pull_body(facts(verdict=a_verdict(findings=findings), claim=a_claim(changes="z" * 8000)))
-    assert len(body) <= report.BODY_LIMIT + 20
+    assert length(body) <= LONGEST_TEXT
     assert body.startswith("Fixes #12")
 
 

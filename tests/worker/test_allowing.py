@@ -13,7 +13,8 @@ from providers.local.forge import LocalForge
 from providers.local.objects import SYMLINK
 from store.history import History
 from tests.worker.conftest import BuildTown
-from tests.worker.town import NOTES, WRITE, Town, caps, plays
+from tests.worker.town import FIX, NOTES, SHOW, WRITE, Stage, Town, caps, plays
+from worker.loop import Loop
 
 ORDERS = "printf 'Be brief.\\n' > AGENTS.md"
 OTHER_ORDERS = "printf 'Be bold.\\n' > AGENTS.md"
@@ -66,6 +67,18 @@ def test_a_maintainers_word_lets_exactly_it_through_without_the_model(notes: Tow
     assert (word.change, word.by.id, word.by.login) == (name, notes.maintainer.id, "mika")
     trail = [event.trigger for event in History(notes.database).task_events(notes.task.id)]
     assert Note.CHANGE_ALLOWED in trail
+
+
+def test_the_guard_heeds_the_word_and_the_tests_are_run_all_the_same(calc: Town) -> None:
+    issue = calc.issue()
+    workflow = "mkdir -p .github/workflows && printf 'on: push\\n' > .github/workflows/ci.yml"
+    calc.loop(plays(workflow, FIX, SHOW)).turn()
+    (name,) = re.findall(r"/fixwright allow ([0-9a-f]{40})`", calc.said(issue)[-1].body)
+    calc.comment(issue, f"/fixwright allow {name}")
+    hear(calc)
+    assert calc.stands == IN_REVIEW, calc.text(issue)
+    (pull,) = calc.world.pulls(calc.repository.id)
+    assert "A maintainer allowed exactly this." in pull.body and "Red before, green after" in pull.body
 
 
 @pytest.mark.parametrize(
@@ -138,6 +151,19 @@ def test_the_same_change_made_again_by_the_model_is_let_through(notes: Town) -> 
     notes.comment(issue, "/fixwright resume")
     notes.comment(issue, f"/fixwright allow {name}")
     notes.loop(plays(ORDERS, WRITE)).turn()
+    assert notes.stands == IN_REVIEW, notes.text(issue)
+
+
+def test_a_word_that_comes_while_the_agent_works_counts(notes: Town) -> None:
+    issue, name = stopped(notes)
+    notes.comment(issue, "/fixwright resume")
+    loop = notes.loop(plays("true now", ORDERS, WRITE), sandbox=Stage({"true now": lambda: speak(loop)}))
+
+    def speak(loop: Loop) -> None:
+        notes.comment(issue, f"/fixwright allow {name}")
+        loop.shop.desk.clear()
+
+    loop.turn()
     assert notes.stands == IN_REVIEW, notes.text(issue)
 
 

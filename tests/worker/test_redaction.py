@@ -14,6 +14,7 @@ from domain.errors import AgentFailure, ForgeUnavailable, PermissionRefused, Pro
 from domain.model import CloneAccess, Reason
 from domain.ports import AgentReport, Brief, Meter, Observer, Purpose, SandboxSession
 from domain.states import State
+from domain.text import Redactor
 from providers.local.faulty import Fault, FaultyForge
 from providers.local.forge import LocalForge
 from tests.worker.conftest import BuildTown
@@ -137,3 +138,16 @@ def test_a_text_at_its_longest_stays_within_it() -> None:
 
     claim = Claim(root_cause="secret" * 1300, changes="c")
     assert len(redacted(claim, Longer()).root_cause) == 8000  # type: ignore[arg-type]  # redacts
+
+
+def test_a_redactor_that_fails_stops_what_was_to_be_said(notes: Town) -> None:
+    class Broken(Redactor):
+        def __call__(self, text: str) -> str:
+            raise RuntimeError("no")
+
+    issue = notes.issue("docs")
+    notes.secrets = Broken()
+    with pytest.raises(RuntimeError):
+        notes.loop(plays(WRITE)).turn()
+    assert notes.said(issue) == [] and not notes.branches
+    assert not notes.world.pulls(notes.repository.id)
