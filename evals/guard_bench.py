@@ -1,4 +1,4 @@
-"""Judges patches of real packages by the guard: what it misses, what it refuses wrongly, how long it takes."""
+"""Judges patches of real packages by the guard: what it misses, what it refuses wrongly, and its time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ REPETITIONS = 5
 LANGUAGES = {
     **dict.fromkeys((".py", ".cfg", ".ini"), "Python"),
     **dict.fromkeys((".js", ".ts", ".tsx", ".json"), "JavaScript/TypeScript"),
-    **{".rs": "Rust", ".java": "Java", ".rb": "Ruby", ".go": "Go"},
+    ".rs": "Rust",
+    ".java": "Java",
+    ".rb": "Ruby",
+    ".go": "Go",
 }
 LEAST_RECALL, MOST_FALSE = 1.0, 0.0
 
@@ -57,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table, what went wrong, and one line of JSON; fail below the bar."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=Path, default=Path(".cache/guard-bench"))
-    parser.add_argument("--held-out", action="store_true", help="the second set of cases, instead of the first")
+    parser.add_argument(
+        "--held-out", action="store_true", help="the second set of cases, instead of the first"
+    )
     asked = parser.parse_args(arguments)
     try:
         judged = [_judge(case) for case in _cases(asked.cache, held_out=asked.held_out)]
@@ -92,7 +97,9 @@ def _figures(judged: Sequence[Judged]) -> dict[str, object]:
     recall = caught / len(bad) if bad else 1.0
     false = wrongly / len(good) if good else 0.0
     flagged = sum(bool(item.refused_by) for item in bad) + wrongly
-    times = {language: _times(judged, language) for language in sorted({item.language for item in judged} - {""})}
+    times = {
+        language: _times(judged, language) for language in sorted({item.language for item in judged} - {""})
+    }
     return {
         "cases": len(judged),
         "adversarial": len(bad),

@@ -1,4 +1,4 @@
-"""The guard's cases: what is searched for in which real file, what takes its place, and what must be said of it."""
+"""The guard's cases: what is searched for in which file, what takes its place, what must be said of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BrokenCase(Exception):
 
 @dataclass(frozen=True)
 class GuardCase:
-    """One patch. `rule` is what must refuse it, "" for a legitimate one; `paths` are the files that it touches."""
+    """One patch. `rule` is what must refuse it, "" for a legitimate one; `paths` are those it touches."""
 
     name: str
     rule: str

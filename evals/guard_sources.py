@@ -68,7 +68,9 @@ def _fetch(package: str, folder: Path) -> None:
     except subprocess.TimeoutExpired:
         why = f"no answer within {FETCH_SECONDS} s"
     if why:
-        raise NotFetched(f"{package} could not be fetched ({why}); is there a registry that this machine knows?")
+        raise NotFetched(
+            f"{package} could not be fetched ({why}); is there a registry that this machine knows?"
+        )
 
 
 def _index() -> list[str]:

@@ -18,6 +18,7 @@ from harness.guard.python_code import (
     live_nodes,
     tests_of,
 )
+from harness.testing.paths import is_test_file
 
 RULE = "RH001"
 _WHY = "A fix must satisfy the tests that exist; one that no longer runs cannot object to anything."
@@ -59,7 +60,9 @@ class _Census:
     def successor(self, path: str, test: TestFunction) -> tuple[str, TestFunction] | None:
         """Find where a test went: to another file under its name, or to another name in its file."""
         for other_path, other in self._by_name.get(test.node.name, ()):
-            if other_path != path:
+            if other_path != path and (is_test_file(other_path) or not is_test_file(path)):
+                return other_path, other
+            if other_path == path and other.node.name == test.node.name:
                 return other_path, other
         scored = [(likeness(test, other), other) for other in self._arrived[path][:MAX_COMPARED]]
         best = max(scored, key=lambda pair: pair[0], default=None)
@@ -101,6 +104,13 @@ def _removed(context: Context, census: _Census, path: str) -> Iterator[Finding]:
     old, new = census.old[path], census.new[path]
     gone = [test for name, test in old.items() if name not in new]
     lost = [test for test in gone if census.successor(path, test) is None]
+    if lost:
+        lineage = context.lineage
+        asked = [test for test in lost if lineage.is_asked_for(test)]
+        for test in asked:
+            what = f"the test `{test.name}` is removed with what it tested, as the issue asks"
+            yield warning(RULE, path, test.node.lineno, what, _WHY)
+        lost = [test for test in lost if test not in asked and not lineage.covers(test)]
     if lost and len(lost) == len(old) and context.change.deltas[path].new is None:
         yield critical(RULE, path, 0, f"the test file is deleted, and with it {len(lost)} tests", _WHY)
         return

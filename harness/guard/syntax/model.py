@@ -9,6 +9,8 @@ from tree_sitter import Node
 
 from harness.guard.syntax.grammar import Language
 
+ALWAYS = "always"
+"""How the key of a sign ends that holds in any case, where others hold on a condition."""
 EXACT, PARTIAL, TRUTH, NOTHING = 3, 2, 1, 0
 """How much an assertion asks for: one value, a kind of value, anything but nothing, nothing at all."""
 

@@ -71,6 +71,8 @@ def weaker(context: Context, old: View, new: View, surplus: Counter[str]) -> Ite
     """Yield what one test asks less for than it did."""
     path, name, line = new.unit.path, new.unit.name, new.unit.line
     lost, gained = literal_changes(context, old, new)
+    if not lost:
+        lost, gained = _swapped(old, new)
     if lost:
         yield changed_literals(context, new, lost, gained)
     before, now = old.assertions, new.assertions
@@ -81,10 +83,36 @@ def weaker(context: Context, old: View, new: View, surplus: Counter[str]) -> Ite
         what = f"`{name}` makes {len(now)} assertions, it made {len(before)}"
         make = warning if as_table else critical
         yield make(RULE, path, line, what + (" (its cases became a table)" if as_table else ""), _WHY)
+    if not before and not now and new.calls < old.calls:
+        yield critical(RULE, path, line, f"`{name}`, which only calls, makes fewer calls than before", _WHY)
     empty = [item for item in now if item.empty]
     for item in empty[sum(item.empty for item in before) :]:
         yield critical(RULE, path, item.line, f"an assertion of `{name}` can never fail", _WHY)
     yield from _loosened(path, name, before, now)
+
+
+def _swapped(old: View, new: View) -> tuple[list[str], list[str]]:
+    """Return literals that single assertions about the same thing lost and gained, no new name standing in."""
+    kept = Counter(item.dump for item in old.assertions) & Counter(item.dump for item in new.assertions)
+    came: dict[str, list[Assertion]] = {}
+    for item in _apart(new.assertions, kept):
+        came.setdefault(item.subject, []).append(item)
+    lost: Counter[str] = Counter()
+    gained: Counter[str] = Counter()
+    for before in _apart(old.assertions, kept):
+        if not came.get(before.subject):
+            continue
+        after = came[before.subject].pop(0)
+        sides = [Counter(value for value, _ in item.literals) for item in (before, after)]
+        is_tighter = (
+            before.tolerance is not None
+            and after.tolerance is not None
+            and after.tolerance <= before.tolerance
+        )
+        if after.names <= before.names and not is_tighter:
+            lost += sides[0] - sides[1]
+            gained += sides[1] - sides[0]
+    return sorted(lost), sorted(gained)
 
 
 def literal_changes(context: Context, old: View, new: View) -> tuple[list[str], list[str]]:

@@ -52,6 +52,7 @@ class View:
     compared: list[tuple[str, int]] = field(default_factory=list)
     loops: int = 0
     called: set[str] = field(default_factory=set)
+    calls: int = 0
 
     def expected(self) -> Counter[str]:
         """Return the literals that assertions rest on: their own, and those of what they name."""
@@ -103,6 +104,7 @@ def _read(view: View, link: Link, dialect: Dialect) -> None:
                 view.assertions.append(assertion)
         view.signs += dialect.signs(call)
         view.called.add(call.last)
+        view.calls += 1
         if dialect.repeats.fullmatch(call.chain):
             view.loops += 1
         if dialect.matching.fullmatch(call.chain):
