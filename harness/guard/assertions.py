@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.guard.python_code import TestFunction, dotted, live_nodes
+from harness.guard.python_code import TestFunction, dotted
+from harness.guard.python_flow import guarded_nodes
 
 _EXACT, _LOOSE, _TRUTH = 3, 2, 1
 _EXACT_CALLS = re.compile(
@@ -31,27 +32,30 @@ _APPROXIMATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion: its dump for comparing, its strictness (3 exact, 2 partial, 1 truth only), its line."""
+    """One assertion: its dump for comparing, its strictness (3 exact, 2 partial, 1 truth only), its line.
+
+    `guards` are the conditions that it is made under and that may not hold.
+    """
 
     dump: str
     strictness: int
     line: int
     node: ast.AST
+    guards: tuple[str, ...] = ()
 
 
 def assertions_of(test: TestFunction) -> list[Assertion]:
     """Return the assertions of a test that can run, in order."""
     found: list[Assertion] = []
-    for statement in live_nodes(test.node.body):
+    for statement, guards in guarded_nodes(test.node.body):
         if isinstance(statement, ast.Assert):
-            found.append(
-                Assertion(ast.dump(statement.test), _of_test(statement.test), statement.lineno, statement)
-            )
+            strictness = _of_test(statement.test)
+            found.append(Assertion(ast.dump(statement.test), strictness, statement.lineno, statement, guards))
             continue
         for call in _own_calls(statement):
             name = dotted(call.func).rsplit(".", 1)[-1]
             if _ASSERTING.fullmatch(name) or name.startswith("assert_"):
-                found.append(Assertion(ast.dump(call), _of_call(name), call.lineno, call))
+                found.append(Assertion(ast.dump(call), _of_call(name), call.lineno, call, guards))
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.guard.python_flow import truth
 from harness.guard.python_parts import parsed_parts
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -81,7 +82,9 @@ def _collect(body: list[ast.stmt], owners: tuple[ast.ClassDef, ...], found: dict
             found[name] = TestFunction(name, node, owners)
         elif isinstance(node, ast.ClassDef) and _is_collected(node):
             _collect(node.body, (*owners, node), found)
-        elif isinstance(node, ast.If | ast.Try | ast.With) and not is_dead(node):
+        elif isinstance(node, ast.Try | ast.With) or (
+            isinstance(node, ast.If) and truth(node.test) is not False
+        ):
             _collect(node.body, owners, found)
 
 
@@ -117,32 +120,6 @@ def duplicated_tests(tree: ast.Module | None) -> dict[str, int]:
     return hidden
 
 
-def is_dead(node: ast.stmt) -> bool:
-    """Tell whether a statement is an `if` whose body can never run."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
-
-
-def live_nodes(body: list[ast.stmt], *, calls: bool = True) -> Iterator[ast.stmt]:
-    """Walk statements that can run: not after a return or raise in the same block, not under `if False`.
-
-    Without `calls`, only those that run with the block itself: functions' bodies are left out.
-    """
-    for statement in body:
-        if not is_dead(statement):
-            yield statement
-            if not calls and isinstance(statement, Function):
-                continue
-            for name in ("body", "orelse", "finalbody"):
-                inner = [item for item in getattr(statement, name, []) if isinstance(item, ast.stmt)]
-                yield from live_nodes(inner, calls=calls)
-            for handler in getattr(statement, "handlers", []):
-                yield from live_nodes(handler.body, calls=calls)
-            for case in getattr(statement, "cases", []):
-                yield from live_nodes(case.body, calls=calls)
-        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
-            return
-
-
 def dotted(node: ast.expr) -> str:
     """Return `a.b.c` for a chain of names and attributes, the call's name for a call, else ""."""
     if isinstance(node, ast.Call):
@@ -172,9 +149,27 @@ def aliases(tree: ast.Module) -> dict[str, str]:
 
 def full_name(node: ast.expr, names: dict[str, str]) -> str:
     """Return a dotted name with its first part resolved through the file's imports."""
-    name = dotted(node)
+    name = _loaded(node) or dotted(node)
     first, dot, rest = name.partition(".")
     return names.get(first, first) + dot + rest
+
+
+def _loaded(node: ast.expr) -> str:
+    """Read `__import__("os").system` and `getattr(os, "system")` as `os.system`, "" for anything else."""
+    if isinstance(node, ast.Attribute):
+        inner = _loaded(node.value)
+        return f"{inner}.{node.attr}" if inner else ""
+    if not isinstance(node, ast.Call) or not node.args:
+        return ""
+    last = node.args[-1]
+    if not isinstance(last, ast.Constant) or not isinstance(last.value, str):
+        return ""
+    called = dotted(node.func).rsplit(".", 1)[-1]
+    if called in {"__import__", "import_module"}:
+        return last.value
+    if called == "getattr" and len(node.args) == 2:
+        return f"{_loaded(node.args[0]) or dotted(node.args[0])}.{last.value}"
+    return ""
 
 
 def functions_of(tree: ast.Module | None) -> dict[str, Function]:

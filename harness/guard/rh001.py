@@ -15,9 +15,9 @@ from harness.guard.python_code import (
     TestFunction,
     dotted,
     duplicated_tests,
-    live_nodes,
     tests_of,
 )
+from harness.guard.python_flow import live_nodes
 from harness.testing.paths import is_test_file
 
 RULE = "RH001"
@@ -86,6 +86,7 @@ def check(context: Context) -> Iterator[Finding]:
         if pair.old is not None and not pair.error:
             yield from _removed(context, census, path)
         yield from _skipped(path, pair)
+        yield from _loaded(path, pair)
         yield from _hidden(path, pair)
 
 
@@ -209,6 +210,38 @@ def _marks(body: list[ast.stmt]) -> list[int]:
 
 def _module_skips(tree: ast.Module | None) -> list[int]:
     return [] if tree is None else _marks(tree.body) + _skip_calls(tree.body, calls=False)
+
+
+def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
+    """Object to what keeps unittest from finding tests: a new `load_tests`, a class that is no TestCase now."""
+    for node in pair.new.body if pair.new is not None else ():
+        if isinstance(node, ast.FunctionDef) and node.name == "load_tests" and pair.old is not None:
+            if "load_tests" not in {getattr(item, "name", "") for item in pair.old.body}:
+                yield critical(RULE, path, node.lineno, "`load_tests` decides which tests are loaded", _WHY)
+    before, now = _cases(pair.old), _cases(pair.new)
+    for name, methods in before.items():
+        if name not in now and methods:
+            other = next((item for item in _classes(pair.new) if methods <= _tests_in(item)), None)
+            if other is not None and other.name not in now and not other.name.startswith("Test"):
+                what = f"`{other.name}` is no TestCase any more, so its tests are not collected"
+                yield critical(RULE, path, other.lineno, what, _WHY)
+
+
+def _classes(tree: ast.Module | None) -> list[ast.ClassDef]:
+    return [node for node in (tree.body if tree is not None else []) if isinstance(node, ast.ClassDef)]
+
+
+def _cases(tree: ast.Module | None) -> dict[str, set[str]]:
+    """Return the classes that are test cases by one of their bases' names, each with its tests."""
+    return {
+        node.name: _tests_in(node)
+        for node in _classes(tree)
+        if any(dotted(base).endswith("TestCase") for base in node.bases)
+    }
+
+
+def _tests_in(node: ast.ClassDef) -> set[str]:
+    return {item.name for item in node.body if isinstance(item, ast.FunctionDef) and is_test_name(item.name)}
 
 
 def _hidden(path: str, pair: PythonPair) -> Iterator[Finding]:

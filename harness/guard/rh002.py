@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -28,6 +29,9 @@ from harness.guard.syntax import rh002 as syntax_rh002
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
+_PLATFORM = re.compile(
+    r"version_info|platform|os\.name|PY\d|WIN|LINUX|MAC|PYPY|byteorder|maxsize", re.IGNORECASE
+)
 _WHY_LITERAL = "Changing what is expected makes any behaviour pass; only the issue can say that it was wrong."
 
 
@@ -104,6 +108,9 @@ def _literal_changes(context: Context, survivor: Survivor) -> tuple[list[str], l
     old_module = context.python[survivor.old_path].old
     new_module = context.python[survivor.path].new
     lost = expected_literals(old, old_module) - all_literals(new, new_module)
+    if lost and is_table(new) and not is_table(old):
+        there = all_literals(new, new_module)
+        lost = Counter({value: count for value, count in lost.items() if not there[value]})
     if lost:
         lost -= context.lineage.literals
     gained = all_literals(new, new_module) - all_literals(old, old_module)
@@ -151,12 +158,28 @@ def _changed_literals(
 
 def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
     """Pair the assertions that went with those that came, in order, and compare how strict they are."""
+    yield from _guarded(path, name, before, now)
     kept = {assertion.dump for assertion in before} & {assertion.dump for assertion in now}
     gone = [assertion for assertion in before if assertion.dump not in kept]
     came = [assertion for assertion in now if assertion.dump not in kept]
     for old, new in zip(gone, came, strict=False):
         if new.strictness < old.strictness and not is_tautology(new):
             yield critical(RULE, path, new.line, f"an assertion of `{name}` is less strict than it was", _WHY)
+
+
+def _guarded(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
+    """Object to assertions that are still there, but are made only under a condition that may never hold."""
+    unguarded: dict[str, list[Assertion]] = {}
+    for item in before:
+        unguarded.setdefault(item.dump, []).append(item)
+    for item in now:
+        if not unguarded.get(item.dump):
+            continue
+        fresh = [guard for guard in item.guards if guard not in unguarded[item.dump].pop(0).guards]
+        if fresh:
+            make = warning if _PLATFORM.search(fresh[0]) else critical
+            what = f"an assertion of `{name}` is made only under a condition now: {fresh[0][:60]}"
+            yield make(RULE, path, item.line, what, _WHY)
 
 
 def _looser_tolerance(old: TestFunction, new: TestFunction) -> bool:

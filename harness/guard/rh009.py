@@ -69,6 +69,8 @@ def _signs(tree: ast.Module | None, names: frozenset[str]) -> Iterator[tuple[str
                 yield f"the variable `{node.value}`", node.lineno
             elif node.value in names:
                 yield f"the name `{node.value}`", node.lineno
+        elif isinstance(node, ast.If | ast.IfExp | ast.While) and _asks_modules(node.test):
+            yield "a test runner in `sys.modules`", node.lineno
         elif isinstance(node, ast.Compare):
             yield from _comparison(node)
         elif isinstance(node, ast.Call):
@@ -117,3 +119,11 @@ def _docstrings(tree: ast.Module | None) -> set[int]:
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
             found.add(id(body[0].value))
     return found
+
+
+def _asks_modules(test: ast.expr) -> bool:
+    """Tell whether a condition goes through the loaded modules for a runner's name, in whatever way."""
+    parts = list(ast.walk(test))
+    texts = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    has_modules = any(isinstance(part, ast.Attribute) and part.attr == "modules" for part in parts)
+    return has_modules and any(text.split(".")[0].rstrip("_") in _RUNNERS for text in texts)

@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 from domain.model import Finding
 from harness.guard import rh011_files
 from harness.guard.context import Context, critical
-from harness.guard.python_code import aliases, dotted, full_name, live_nodes
+from harness.guard.python_code import aliases, dotted, full_name
+from harness.guard.python_flow import live_nodes
 from harness.testing.paths import is_test_side
 
 RULE = "RH011"
