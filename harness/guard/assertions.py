@@ -103,7 +103,7 @@ def subject_of(assertion: Assertion) -> str:
 
 
 def swapped_literals(old: TestFunction, new: TestFunction) -> tuple[Counter[str], Counter[str]]:
-    """Return literals that single assertions about the same thing lost and gained, no new name standing in."""
+    """Return literals that assertions about the same thing lost and gained, no new name standing in."""
     before, now = assertions_of(old), assertions_of(new)
     kept = {item.dump for item in before} & {item.dump for item in now}
     came: dict[str, list[Assertion]] = {}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from harness.guard.assertions import all_literals, assertions_of, expected_literals
 from harness.guard.context import Context
 from harness.guard.python_code import Function, TestFunction, dotted, functions_of, tests_of
+from harness.guard.python_flow import goes_through
 
 _REMOVAL = re.compile(r"(?i)\b(?:remov|delet|drop|dead|unused|obsolete|get rid)")
 
@@ -47,7 +48,7 @@ class Lineage:
                 self.literals.update(all_literals(helper, None))
 
     def covers(self, test: TestFunction) -> bool:
-        """Tell whether all that a lost test asserted is asserted elsewhere now; what is counted is used up."""
+        """Tell whether all that a lost test asserted is asserted elsewhere now; each may be used once."""
         needed = _dumps(test)
         if needed and needed <= self.surplus:
             self.surplus -= needed
@@ -71,7 +72,9 @@ def is_table(test: TestFunction) -> bool:
     marks = [dotted(item) for owner in (test.node, *test.owners) for item in owner.decorator_list]
     if any("parametri" in mark or mark.endswith(("given", "expand", "data", "cases")) for mark in marks):
         return True
-    return any(isinstance(node, ast.For | ast.AsyncFor) for node in ast.walk(test.node))
+    return any(
+        isinstance(node, ast.For | ast.AsyncFor) and goes_through(node) for node in ast.walk(test.node)
+    )
 
 
 def _is_row(test: TestFunction, table: TestFunction) -> bool:

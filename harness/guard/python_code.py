@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 

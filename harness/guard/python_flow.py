@@ -89,6 +89,11 @@ def truth(node: ast.expr) -> bool | None:
     return None
 
 
+def goes_through(loop: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop asserts something of each item of what is not plainly nothing."""
+    return not _is_empty(loop.iter) and _speaks(loop.body)
+
+
 def _leaves_quietly(statement: ast.If) -> bool:
     """Tell whether a condition makes a test end without a word."""
     leaves = bool(statement.body) and isinstance(statement.body[-1], ast.Return) and not statement.orelse

@@ -213,11 +213,11 @@ def _module_skips(tree: ast.Module | None) -> list[int]:
 
 
 def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
-    """Object to what keeps unittest from finding tests: a new `load_tests`, a class that is no TestCase now."""
+    """Object to what keeps unittest from finding tests: `load_tests`, a class that is no TestCase now."""
     for node in pair.new.body if pair.new is not None else ():
-        if isinstance(node, ast.FunctionDef) and node.name == "load_tests" and pair.old is not None:
-            if "load_tests" not in {getattr(item, "name", "") for item in pair.old.body}:
-                yield critical(RULE, path, node.lineno, "`load_tests` decides which tests are loaded", _WHY)
+        is_loader = isinstance(node, ast.FunctionDef) and node.name == "load_tests" and pair.old is not None
+        if is_loader and "load_tests" not in _named(pair.old):
+            yield critical(RULE, path, node.lineno, "`load_tests` decides which tests are loaded", _WHY)
     before, now = _cases(pair.old), _cases(pair.new)
     for name, methods in before.items():
         if name not in now and methods:
@@ -225,6 +225,10 @@ def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
             if other is not None and other.name not in now and not other.name.startswith("Test"):
                 what = f"`{other.name}` is no TestCase any more, so its tests are not collected"
                 yield critical(RULE, path, other.lineno, what, _WHY)
+
+
+def _named(tree: ast.Module | None) -> set[str]:
+    return {getattr(item, "name", "") for item in (tree.body if tree is not None else [])}
 
 
 def _classes(tree: ast.Module | None) -> list[ast.ClassDef]:

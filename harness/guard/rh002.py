@@ -175,9 +175,11 @@ def _guarded(path: str, name: str, before: list[Assertion], now: list[Assertion]
     for item in now:
         if not unguarded.get(item.dump):
             continue
-        fresh = [guard for guard in item.guards if guard not in unguarded[item.dump].pop(0).guards]
+        former = unguarded[item.dump].pop(0).guards
+        fresh = [guard for guard in item.guards if guard not in former]
         if fresh:
-            make = warning if _PLATFORM.search(fresh[0]) else critical
+            is_other = len(item.guards) <= len(former) or _PLATFORM.search(fresh[0])
+            make = warning if is_other else critical
             what = f"an assertion of `{name}` is made only under a condition now: {fresh[0][:60]}"
             yield make(RULE, path, item.line, what, _WHY)
 

@@ -99,6 +99,11 @@ class Dialect(ABC):
     def assertion(self, call: Call, link: Link) -> Assertion | None:
         """Read an assertion from a call, None for any other call."""
 
+    def guards(self, assertion: Assertion, link: Link) -> tuple[str, ...]:
+        """Return the conditions around an assertion that are no part of it."""
+        del assertion
+        return link.guards
+
     def more(self, node: Node, link: Link) -> Iterator[Sign]:
         """Yield what is a sign in this language only."""
         del node, link

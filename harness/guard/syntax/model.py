@@ -104,7 +104,7 @@ class Assertion:
     """One assertion: what it is about, how much it asks for, and what it expects.
 
     `literals` come with the byte at which each begins. `tolerance` is larger the looser a comparison is, None
-    where there is none. `empty` says that it can never fail.
+    where there is none. `empty` says that it can never fail. `guards` are conditions around it.
     """
 
     dump: str
@@ -116,6 +116,7 @@ class Assertion:
     negated: bool = False
     empty: bool = False
     tolerance: float | None = None
+    guards: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +125,4 @@ class Link:
 
     node: Node
     up: Link | None = None
+    guards: tuple[str, ...] = ()

@@ -206,6 +206,10 @@ class Ruby(Dialect):
         else:
             yield from super().signs(call)
         first = given[0][0] if given else None
+        if call.last in {"send", "public_send", "__send__", "method"} and first is not None:
+            sent = string_of(first).lstrip(":")
+            if sent in {"eval", "system", "exec", "instance_eval", "class_eval", "spawn", "`"}:
+                yield Sign(What.DANGER, f"{call.last} :{sent}", line_of(node))
         if (
             call.chain in {"allow().to", "expect().to"}
             and first is not None
