@@ -131,10 +131,27 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
+def walked(tree: ast.Module) -> list[ast.AST]:
+    """Return every node of a file; walking costs more than parsing, so a tree keeps what was found."""
+    kept: list[ast.AST] | None = tree.__dict__.get("walked")
+    if kept is None:
+        kept = list(ast.walk(tree))
+        tree.__dict__["walked"] = kept
+    return kept
+
+
 def aliases(tree: ast.Module) -> dict[str, str]:
     """Return what imported names mean: `{"sp": "subprocess", "system": "os.system"}`."""
+    kept: dict[str, str] | None = tree.__dict__.get("aliases")
+    if kept is None:
+        kept = _aliases(tree)
+        tree.__dict__["aliases"] = kept
+    return kept
+
+
+def _aliases(tree: ast.Module) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
                 names[item.asname or item.name.split(".")[0]] = (

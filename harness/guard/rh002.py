@@ -23,7 +23,7 @@ from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
 from harness.guard.lineage import is_table
 from harness.guard.literals import is_named
-from harness.guard.python_code import Function, TestFunction, tests_of
+from harness.guard.python_code import Function, TestFunction, tests_of, walked
 from harness.guard.rh001 import Survivor, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
 
@@ -217,7 +217,7 @@ def _false_equality(context: Context) -> Iterator[Finding]:
 
 
 def _equalities(tree: ast.Module | None) -> list[Function]:
-    nodes = ast.walk(tree) if tree is not None else ()
+    nodes = walked(tree) if tree is not None else ()
     return [node for node in nodes if isinstance(node, Function) and node.name in {"__eq__", "__contains__"}]
 
 
