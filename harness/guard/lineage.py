@@ -11,6 +11,7 @@ from harness.guard.assertions import all_literals, assertions_of, expected_liter
 from harness.guard.context import Context
 from harness.guard.python_code import Function, TestFunction, dotted, functions_of, tests_of
 from harness.guard.python_flow import goes_through
+from harness.testing.paths import is_test_file
 
 _REMOVAL = re.compile(r"(?i)\b(?:remov|delet|drop|dead|unused|obsolete|get rid)")
 
@@ -24,11 +25,13 @@ class Lineage:
         self.surplus: Counter[str] = Counter()
         self.literals: Counter[str] = Counter()
         self.grown: list[TestFunction] = []
-        for _, pair in context.python_tests():
-            self._read(pair.old, pair.new)
+        self._called: set[str] = set()
+        for path, pair in sorted(context.python_tests(), key=lambda item: not is_test_file(item[0])):
+            self._read(pair.old, pair.new, is_collected=is_test_file(path))
 
-    def _read(self, old: ast.Module | None, new: ast.Module | None) -> None:
-        before, now = tests_of(old), tests_of(new)
+    def _read(self, old: ast.Module | None, new: ast.Module | None, *, is_collected: bool) -> None:
+        before = tests_of(old)
+        now = tests_of(new) if is_collected else {}
         for name, test in now.items():
             mine = _dumps(test)
             if name in before:
@@ -40,9 +43,9 @@ class Lineage:
                 self.surplus.update(mine)
                 self.literals.update(all_literals(test, None))
         known = functions_of(old)
-        called = {name for test in now.values() for name in _called(test.node)}
+        self._called |= {name for test in now.values() for name in _called(test.node)}
         for name, function in functions_of(new).items():
-            if name not in known and function.name in called and not function.name.startswith("test"):
+            if name not in known and function.name in self._called and not function.name.startswith("test"):
                 helper = TestFunction(name, function, ())
                 self.surplus.update(_dumps(helper))
                 self.literals.update(all_literals(helper, None))

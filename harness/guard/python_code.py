@@ -191,19 +191,18 @@ def _loaded(node: ast.expr) -> str:
 def functions_of(tree: ast.Module | None) -> dict[str, Function]:
     """Return every function and method by qualified name; nested ones too."""
     found: dict[str, Function] = {}
-
-    def look(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, Function):
-                found[prefix + child.name] = child
-                look(child, f"{prefix}{child.name}.")
-            elif isinstance(child, ast.ClassDef):
-                look(child, f"{prefix}{child.name}.")
-            else:
-                look(child, prefix)
-
-    if tree is not None:
-        look(tree, "")
+    waiting: list[tuple[str, list[ast.stmt]]] = [("", tree.body)] if tree is not None else []
+    while waiting:
+        prefix, body = waiting.pop()
+        for node in body:
+            inner = prefix
+            if isinstance(node, Function | ast.ClassDef):
+                inner = f"{prefix}{node.name}."
+                if isinstance(node, Function):
+                    found[prefix + node.name] = node
+            parts = [node, *getattr(node, "handlers", []), *getattr(node, "cases", [])]
+            blocks = [getattr(part, name, []) for part in parts for name in ("body", "orelse", "finalbody")]
+            waiting += [(inner, block) for block in blocks if isinstance(block, list) and block]
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from harness.guard.syntax.dialect import Dialect, truth
+from harness.guard.syntax.dialect import Dialect, holds
 from harness.guard.syntax.model import Link
 from harness.guard.syntax.nodes import COMMENTS, STRINGS, is_literal, normal, text_of, without_key
 
@@ -57,7 +57,7 @@ def _branches(link: Link) -> Iterator[Link]:
     condition = node.child_by_field_name("condition")
     first = node.child_by_field_name("consequence") or node.child_by_field_name("body")
     other = node.child_by_field_name("alternative")
-    value = truth(condition)
+    value = holds(node)
     both = value is not None or (other is not None and _speaks(first) and _speaks(other))
     said = normal(condition)[:80]
     for child in node.children:
@@ -100,7 +100,7 @@ def _is_empty(node: Node) -> bool:
 def _leaves_quietly(node: Node, dialect: Dialect) -> Node | None:
     """Return the condition on which a statement makes the rest of its block not run, without a word."""
     inner = node.named_children[0] if node.type == "expression_statement" and node.named_children else node
-    if inner.type not in dialect.branches and inner.type != "unless":
+    if inner.type not in dialect.branches:
         return None
     if inner.child_by_field_name("alternative") is not None:
         return None
@@ -123,7 +123,7 @@ def is_end(node: Node, dialect: Dialect) -> bool:
         node = node.named_children[0]
         if node.type in dialect.ends:
             return True
-    if node.type in dialect.branches and truth(node.child_by_field_name("condition")) is True:
+    if node.type in dialect.branches and holds(node) is True:
         inner = node.child_by_field_name("consequence")
         return inner is not None and (
             inner.type in dialect.ends or any(item.type in dialect.ends for item in _flat(inner))

@@ -53,7 +53,7 @@ class Ruby(Dialect):
     blocks = frozenset({"body_statement", "block_body", "then", "program", "else"})
     ends = frozenset({"return", "next", "break"})
     loops = frozenset({"for", "while", "until"})
-    branches = frozenset({"if", "elsif", "if_modifier", "conditional"})
+    branches = frozenset({"if", "elsif", "if_modifier", "conditional", "unless", "unless_modifier"})
     functions = frozenset({"method", "singleton_method", "lambda", "do_block", "block"})
     later_hides = True
     repeats = re.compile(r".*\.(?:each\w*|map|times)")
