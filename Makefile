@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop docs clean
+	bench-stop guard-bench docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -78,3 +78,7 @@ kills: setup
 # Simulates spending over the real meter and ledger; no cap may be passed.  make spend-proof TASKS=100000 SEED=2
 spend-proof: setup
 	@$(BIN)/python -m evals.spend_proof --tasks "$(or $(TASKS),10000)" --seed "$(or $(SEED),1)"
+
+# Judges patches of real packages by the guard; fetches them once.  make guard-bench HELD_OUT=1
+guard-bench: setup
+	@$(BIN)/python -m evals.guard_bench $(if $(HELD_OUT),--held-out)

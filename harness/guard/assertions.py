@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.guard.python_code import TestFunction, dotted, live_nodes
+from harness.guard.python_code import TestFunction, dotted
+from harness.guard.python_flow import guarded_nodes
 
 _EXACT, _LOOSE, _TRUTH = 3, 2, 1
 _EXACT_CALLS = re.compile(
@@ -23,6 +24,7 @@ TOLERANCES = {
     **dict.fromkeys(("places", "decimal", "significant"), -1),
 }
 """Keyword → +1 if a larger number is looser, -1 if a smaller one is."""
+_RAISES = re.compile(r"raises|warns|assertRaises(?:Regex)?|assertWarns(?:Regex)?")
 _APPROXIMATE = re.compile(
     r"approx|isclose|allclose|assert_allclose|assert(?:Not)?AlmostEqual|assert_almost_equal"
 )
@@ -30,27 +32,30 @@ _APPROXIMATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion: its dump for comparing, its strictness (3 exact, 2 partial, 1 truth only), its line."""
+    """One assertion: its dump for comparing, its strictness (3 exact, 2 partial, 1 truth only), its line.
+
+    `guards` are the conditions that it is made under and that may not hold.
+    """
 
     dump: str
     strictness: int
     line: int
     node: ast.AST
+    guards: tuple[str, ...] = ()
 
 
 def assertions_of(test: TestFunction) -> list[Assertion]:
     """Return the assertions of a test that can run, in order."""
     found: list[Assertion] = []
-    for statement in live_nodes(test.node.body):
+    for statement, guards in guarded_nodes(test.node.body):
         if isinstance(statement, ast.Assert):
-            found.append(
-                Assertion(ast.dump(statement.test), _of_test(statement.test), statement.lineno, statement)
-            )
+            strictness = _of_test(statement.test)
+            found.append(Assertion(ast.dump(statement.test), strictness, statement.lineno, statement, guards))
             continue
         for call in _own_calls(statement):
             name = dotted(call.func).rsplit(".", 1)[-1]
             if _ASSERTING.fullmatch(name) or name.startswith("assert_"):
-                found.append(Assertion(ast.dump(call), _of_call(name), call.lineno, call))
+                found.append(Assertion(ast.dump(call), _of_call(name), call.lineno, call, guards))
     return found
 
 
@@ -85,6 +90,42 @@ def _of_call(name: str) -> int:
     if _EXACT_CALLS.fullmatch(name):
         return _EXACT
     return _TRUTH if _TRUTH_CALLS.fullmatch(name) else _LOOSE
+
+
+def subject_of(assertion: Assertion) -> str:
+    """Return what an assertion is about: the left side of a comparison, the first argument of a call."""
+    node = assertion.node.test if isinstance(assertion.node, ast.Assert) else assertion.node
+    if isinstance(node, ast.Compare):
+        return ast.dump(node.left)
+    if isinstance(node, ast.Call) and node.args:
+        return ast.dump(node.args[0])
+    return ""
+
+
+def swapped_literals(old: TestFunction, new: TestFunction) -> tuple[Counter[str], Counter[str]]:
+    """Return literals that assertions about the same thing lost and gained, no new name standing in."""
+    before, now = assertions_of(old), assertions_of(new)
+    kept = {item.dump for item in before} & {item.dump for item in now}
+    came: dict[str, list[Assertion]] = {}
+    for item in now:
+        if item.dump not in kept:
+            came.setdefault(subject_of(item), []).append(item)
+    lost: Counter[str] = Counter()
+    gained: Counter[str] = Counter()
+    for item in before:
+        subject = subject_of(item)
+        if item.dump in kept or not subject or not came.get(subject):
+            continue
+        after = came[subject].pop(0)
+        if _names(after.node) <= _names(item.node):
+            sides = Counter(_literals(item.node)), Counter(_literals(after.node))
+            lost += sides[0] - sides[1]
+            gained += sides[1] - sides[0]
+    return lost, gained
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
 
 
 def is_tautology(assertion: Assertion) -> bool:
@@ -145,6 +186,7 @@ def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[
     counted: Counter[str] = Counter()
     for root in roots:
         counted.update(_literals(root))
+        counted.update(_errors(root))
     for statement in [*ast.walk(test.node), *(module.body if module else [])]:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -156,6 +198,7 @@ def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[
 def all_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
     """Return every literal of a test, its decorators and the module's own assignments."""
     counted: Counter[str] = Counter(_literals(test.node))
+    counted.update(_errors(test.node))
     for owner in test.owners:
         for item in owner.decorator_list:
             counted.update(_literals(item))
@@ -163,6 +206,19 @@ def all_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             counted.update(_literals(statement.value))
     return counted
+
+
+def _errors(root: ast.AST) -> Iterator[str]:
+    """Yield the kinds of error that are asked for, as `raises(ValueError)` does."""
+    for node in ast.walk(root):
+        if (
+            isinstance(node, ast.Call)
+            and _RAISES.fullmatch(dotted(node.func).rsplit(".", 1)[-1])
+            and node.args
+        ):
+            first = node.args[0]
+            kinds = first.elts if isinstance(first, ast.Tuple) else [first]
+            yield from (dotted(kind) for kind in kinds if isinstance(kind, ast.Name | ast.Attribute))
 
 
 def _literals(root: ast.AST) -> Iterator[str]:

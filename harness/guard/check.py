@@ -39,6 +39,8 @@ RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     other_languages.check,
 )
 MAX_FINDINGS = 100
+_OF_WHOLE_FILES = (rh001.check, rh002.check, rh006.check, rh011.check)
+"""What these object to may be excused by something far away in the same Python file."""
 
 
 def guard(change: Change, category: Category, issue_text: str = "") -> tuple[Finding, ...]:
@@ -47,17 +49,20 @@ def guard(change: Change, category: Category, issue_text: str = "") -> tuple[Fin
     What differs in a Python file is read first, and by itself; what would be refused is read again in its
     whole file, which may clear it.
     """
-    context = prepare(change, category, issue_text, whole=False)
-    findings = {finding for rule in RULES for finding in rule(context)}
-    if any(pair.is_part for pair in context.python.values()) and any(map(_refuses, findings)):
-        context = prepare(change, category, issue_text)
-        findings = {finding for rule in RULES for finding in rule(context)}
+    context = prepare(change, category, issue_text, whole=())
+    found = {rule: set(rule(context)) for rule in RULES}
+    doubtful = {
+        finding.path
+        for rule in _OF_WHOLE_FILES
+        for finding in found[rule]
+        if finding.severity is Severity.CRITICAL and finding.path in context.python
+    }
+    if any(context.python[path].is_part for path in doubtful):
+        context = prepare(change, category, issue_text, whole=doubtful)
+        found |= {rule: set(rule(context)) for rule in _OF_WHOLE_FILES}
+    findings = set().union(*found.values())
     ordered = sorted(
         findings,
         key=lambda item: (item.severity is not Severity.CRITICAL, item.rule, item.path, item.line, item.what),
     )
     return with_ids(change, ordered[:MAX_FINDINGS])
-
-
-def _refuses(finding: Finding) -> bool:
-    return finding.severity is Severity.CRITICAL

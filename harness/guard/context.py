@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from domain.model import Category, Finding, Severity
 from harness.guard.change import Change, Delta
-from harness.guard.python_code import PythonPair, functions_of, pair
+from harness.guard.python_code import PythonPair, functions_of, pair, walked
 from harness.guard.syntax.files import SyntaxFile, syntax_files
 from harness.guard.syntax.model import Kind
 from harness.guard.syntax.pairing import Tests, paired
 from harness.testing.paths import is_test_side
+
+if TYPE_CHECKING:
+    from harness.guard.lineage import Lineage
 
 LARGEST = 2 * 2**20
 """Bytes; a larger file is not analysed."""
@@ -41,10 +45,29 @@ class Context:
         """Yield changed Python files that are not tests."""
         return ((path, item) for path, item in self.python.items() if not is_test_side(path))
 
+    def lines(self, path: str, *, old: bool) -> list[bytes]:
+        """Return the lines of one side of a file."""
+        key = (path, old)
+        if key not in self._lines:
+            delta = self.change.deltas[path]
+            self._lines[key] = ((delta.old if old else delta.new) or b"").split(b"\n")
+        return self._lines[key]
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, bool], list[bytes]]:
+        return {}
+
     @cached_property
     def tests(self) -> Tests:
         """The changed tests in languages other than Python, before and after."""
         return paired(self.files)
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        """Where assertions of Python tests went."""
+        from harness.guard.lineage import Lineage  # it reads a context itself
+
+        return Lineage(self)
 
     @cached_property
     def removed(self) -> frozenset[str]:
@@ -73,10 +96,12 @@ class Context:
         return frozenset(value for value, count in now.items() if count > 0)
 
 
-def prepare(change: Change, category: Category, issue_text: str, *, whole: bool = True) -> Context:
-    """Parse what can be parsed; of Python files only what differs, unless the `whole` is asked for."""
+def prepare(
+    change: Change, category: Category, issue_text: str, *, whole: Collection[str] | None = None
+) -> Context:
+    """Parse what can be parsed; of Python files other than those in `whole` (None for all) what differs."""
     python = {
-        path: pair(delta.old, delta.new, whole=whole, in_tests=is_test_side(path))
+        path: pair(delta.old, delta.new, whole=whole is None or path in whole, in_tests=is_test_side(path))
         for path, delta in sorted(change.deltas.items())
         if path.endswith((".py", ".pyi", ".pyw")) and not _is_large(delta)
     }
@@ -87,7 +112,7 @@ def prepare(change: Change, category: Category, issue_text: str, *, whole: bool 
 
 def python_literals(tree: ast.Module | None) -> Iterator[str]:
     """Yield every text and number of a Python file, as written there."""
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walked(tree) if tree is not None else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes | int | float):
             yield repr(node.value)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.guard.python_flow import truth
 from harness.guard.python_parts import parsed_parts
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -81,7 +81,9 @@ def _collect(body: list[ast.stmt], owners: tuple[ast.ClassDef, ...], found: dict
             found[name] = TestFunction(name, node, owners)
         elif isinstance(node, ast.ClassDef) and _is_collected(node):
             _collect(node.body, (*owners, node), found)
-        elif isinstance(node, ast.If | ast.Try | ast.With) and not is_dead(node):
+        elif isinstance(node, ast.Try | ast.With) or (
+            isinstance(node, ast.If) and truth(node.test) is not False
+        ):
             _collect(node.body, owners, found)
 
 
@@ -117,32 +119,6 @@ def duplicated_tests(tree: ast.Module | None) -> dict[str, int]:
     return hidden
 
 
-def is_dead(node: ast.stmt) -> bool:
-    """Tell whether a statement is an `if` whose body can never run."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
-
-
-def live_nodes(body: list[ast.stmt], *, calls: bool = True) -> Iterator[ast.stmt]:
-    """Walk statements that can run: not after a return or raise in the same block, not under `if False`.
-
-    Without `calls`, only those that run with the block itself: functions' bodies are left out.
-    """
-    for statement in body:
-        if not is_dead(statement):
-            yield statement
-            if not calls and isinstance(statement, Function):
-                continue
-            for name in ("body", "orelse", "finalbody"):
-                inner = [item for item in getattr(statement, name, []) if isinstance(item, ast.stmt)]
-                yield from live_nodes(inner, calls=calls)
-            for handler in getattr(statement, "handlers", []):
-                yield from live_nodes(handler.body, calls=calls)
-            for case in getattr(statement, "cases", []):
-                yield from live_nodes(case.body, calls=calls)
-        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
-            return
-
-
 def dotted(node: ast.expr) -> str:
     """Return `a.b.c` for a chain of names and attributes, the call's name for a call, else ""."""
     if isinstance(node, ast.Call):
@@ -155,10 +131,27 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
+def walked(tree: ast.Module) -> list[ast.AST]:
+    """Return every node of a file; walking costs more than parsing, so a tree keeps what was found."""
+    kept: list[ast.AST] | None = tree.__dict__.get("walked")
+    if kept is None:
+        kept = list(ast.walk(tree))
+        tree.__dict__["walked"] = kept
+    return kept
+
+
 def aliases(tree: ast.Module) -> dict[str, str]:
     """Return what imported names mean: `{"sp": "subprocess", "system": "os.system"}`."""
+    kept: dict[str, str] | None = tree.__dict__.get("aliases")
+    if kept is None:
+        kept = _aliases(tree)
+        tree.__dict__["aliases"] = kept
+    return kept
+
+
+def _aliases(tree: ast.Module) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
                 names[item.asname or item.name.split(".")[0]] = (
@@ -172,27 +165,44 @@ def aliases(tree: ast.Module) -> dict[str, str]:
 
 def full_name(node: ast.expr, names: dict[str, str]) -> str:
     """Return a dotted name with its first part resolved through the file's imports."""
-    name = dotted(node)
+    name = _loaded(node) or dotted(node)
     first, dot, rest = name.partition(".")
     return names.get(first, first) + dot + rest
+
+
+def _loaded(node: ast.expr) -> str:
+    """Read `__import__("os").system` and `getattr(os, "system")` as `os.system`, "" for anything else."""
+    if isinstance(node, ast.Attribute):
+        inner = _loaded(node.value)
+        return f"{inner}.{node.attr}" if inner else ""
+    if not isinstance(node, ast.Call) or not node.args:
+        return ""
+    last = node.args[-1]
+    if not isinstance(last, ast.Constant) or not isinstance(last.value, str):
+        return ""
+    called = dotted(node.func).rsplit(".", 1)[-1]
+    if called in {"__import__", "import_module"}:
+        return last.value
+    if called == "getattr" and len(node.args) == 2:
+        return f"{_loaded(node.args[0]) or dotted(node.args[0])}.{last.value}"
+    return ""
 
 
 def functions_of(tree: ast.Module | None) -> dict[str, Function]:
     """Return every function and method by qualified name; nested ones too."""
     found: dict[str, Function] = {}
-
-    def look(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, Function):
-                found[prefix + child.name] = child
-                look(child, f"{prefix}{child.name}.")
-            elif isinstance(child, ast.ClassDef):
-                look(child, f"{prefix}{child.name}.")
-            else:
-                look(child, prefix)
-
-    if tree is not None:
-        look(tree, "")
+    waiting: list[tuple[str, list[ast.stmt]]] = [("", tree.body)] if tree is not None else []
+    while waiting:
+        prefix, body = waiting.pop()
+        for node in body:
+            inner = prefix
+            if isinstance(node, Function | ast.ClassDef):
+                inner = f"{prefix}{node.name}."
+                if isinstance(node, Function):
+                    found[prefix + node.name] = node
+            parts = [node, *getattr(node, "handlers", []), *getattr(node, "cases", [])]
+            blocks = [getattr(part, name, []) for part in parts for name in ("body", "orelse", "finalbody")]
+            waiting += [(inner, block) for block in blocks if isinstance(block, list) and block]
     return found
 
 

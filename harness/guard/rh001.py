@@ -15,9 +15,10 @@ from harness.guard.python_code import (
     TestFunction,
     dotted,
     duplicated_tests,
-    live_nodes,
     tests_of,
 )
+from harness.guard.python_flow import live_nodes
+from harness.testing.paths import is_test_file
 
 RULE = "RH001"
 _WHY = "A fix must satisfy the tests that exist; one that no longer runs cannot object to anything."
@@ -59,7 +60,9 @@ class _Census:
     def successor(self, path: str, test: TestFunction) -> tuple[str, TestFunction] | None:
         """Find where a test went: to another file under its name, or to another name in its file."""
         for other_path, other in self._by_name.get(test.node.name, ()):
-            if other_path != path:
+            if other_path != path and (is_test_file(other_path) or not is_test_file(path)):
+                return other_path, other
+            if other_path == path and other.node.name == test.node.name:
                 return other_path, other
         scored = [(likeness(test, other), other) for other in self._arrived[path][:MAX_COMPARED]]
         best = max(scored, key=lambda pair: pair[0], default=None)
@@ -83,6 +86,7 @@ def check(context: Context) -> Iterator[Finding]:
         if pair.old is not None and not pair.error:
             yield from _removed(context, census, path)
         yield from _skipped(path, pair)
+        yield from _loaded(path, pair)
         yield from _hidden(path, pair)
 
 
@@ -101,6 +105,13 @@ def _removed(context: Context, census: _Census, path: str) -> Iterator[Finding]:
     old, new = census.old[path], census.new[path]
     gone = [test for name, test in old.items() if name not in new]
     lost = [test for test in gone if census.successor(path, test) is None]
+    if lost:
+        lineage = context.lineage
+        asked = [test for test in lost if lineage.is_asked_for(test)]
+        for test in asked:
+            what = f"the test `{test.name}` is removed with what it tested, as the issue asks"
+            yield warning(RULE, path, test.node.lineno, what, _WHY)
+        lost = [test for test in lost if test not in asked and not lineage.covers(test)]
     if lost and len(lost) == len(old) and context.change.deltas[path].new is None:
         yield critical(RULE, path, 0, f"the test file is deleted, and with it {len(lost)} tests", _WHY)
         return
@@ -199,6 +210,42 @@ def _marks(body: list[ast.stmt]) -> list[int]:
 
 def _module_skips(tree: ast.Module | None) -> list[int]:
     return [] if tree is None else _marks(tree.body) + _skip_calls(tree.body, calls=False)
+
+
+def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
+    """Object to what keeps unittest from finding tests: `load_tests`, a class that is no TestCase now."""
+    for node in pair.new.body if pair.new is not None else ():
+        is_loader = isinstance(node, ast.FunctionDef) and node.name == "load_tests" and pair.old is not None
+        if is_loader and "load_tests" not in _named(pair.old):
+            yield critical(RULE, path, node.lineno, "`load_tests` decides which tests are loaded", _WHY)
+    before, now = _cases(pair.old), _cases(pair.new)
+    for name, methods in before.items():
+        if name not in now and methods:
+            other = next((item for item in _classes(pair.new) if methods <= _tests_in(item)), None)
+            if other is not None and other.name not in now and not other.name.startswith("Test"):
+                what = f"`{other.name}` is no TestCase any more, so its tests are not collected"
+                yield critical(RULE, path, other.lineno, what, _WHY)
+
+
+def _named(tree: ast.Module | None) -> set[str]:
+    return {getattr(item, "name", "") for item in (tree.body if tree is not None else [])}
+
+
+def _classes(tree: ast.Module | None) -> list[ast.ClassDef]:
+    return [node for node in (tree.body if tree is not None else []) if isinstance(node, ast.ClassDef)]
+
+
+def _cases(tree: ast.Module | None) -> dict[str, set[str]]:
+    """Return the classes that are test cases by one of their bases' names, each with its tests."""
+    return {
+        node.name: _tests_in(node)
+        for node in _classes(tree)
+        if any(dotted(base).endswith("TestCase") for base in node.bases)
+    }
+
+
+def _tests_in(node: ast.ClassDef) -> set[str]:
+    return {item.name for item in node.body if isinstance(item, ast.FunctionDef) and is_test_name(item.name)}
 
 
 def _hidden(path: str, pair: PythonPair) -> Iterator[Finding]:

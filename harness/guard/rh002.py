@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from domain.model import Category, Finding, Severity
@@ -14,24 +16,30 @@ from harness.guard.assertions import (
     assertions_of,
     expected_literals,
     is_tautology,
+    swapped_literals,
     tolerances,
 )
 from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
+from harness.guard.lineage import is_table
 from harness.guard.literals import is_named
-from harness.guard.python_code import Function, TestFunction, tests_of
+from harness.guard.python_code import Function, TestFunction, tests_of, walked
 from harness.guard.rh001 import Survivor, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
+_PLATFORM = re.compile(
+    r"version_info|platform|os\.name|PY\d|WIN|LINUX|MAC|PYPY|byteorder|maxsize", re.IGNORECASE
+)
 _WHY_LITERAL = "Changing what is expected makes any behaviour pass; only the issue can say that it was wrong."
 
 
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for tests that survive the change, for new tautologies, and for false equality."""
+    beside: dict[str, bool] = {}
     for survivor in survivors(context):
-        if not _is_untouched(context, survivor):
+        if not _is_untouched(context, survivor, beside):
             yield from _weaker(context, survivor)
     yield from _new_tautologies(context)
     yield from _false_equality(context)
@@ -74,10 +82,18 @@ def _weaker(context: Context, survivor: Survivor) -> Iterator[Finding]:
     before, now = assertions_of(old), assertions_of(new)
     name, line = new.name, new.node.lineno
     lost, gained = _literal_changes(context, survivor)
+    if not lost:
+        lost, gained = (sorted(side) for side in swapped_literals(old, new))
     if lost:
         yield _changed_literals(context, path, new, lost, gained)
     if len(now) < len(before):
-        yield critical(RULE, path, line, f"`{name}` makes {len(now)} assertions, it made {len(before)}", _WHY)
+        missing = Counter(item.dump for item in before) - Counter(item.dump for item in now)
+        moved = (missing & context.lineage.surplus).total()
+        as_table = is_table(new) and not is_table(old) and not lost
+        if len(now) + moved < len(before):
+            what = f"`{name}` makes {len(now)} assertions, it made {len(before)}"
+            make = warning if as_table else critical
+            yield make(RULE, path, line, what + (" (its cases became a table)" if as_table else ""), _WHY)
     empty = [assertion for assertion in now if is_tautology(assertion)]
     for assertion in empty[sum(map(is_tautology, before)) :]:
         yield critical(RULE, path, assertion.line, f"an assertion of `{name}` can never fail", _WHY)
@@ -92,28 +108,42 @@ def _literal_changes(context: Context, survivor: Survivor) -> tuple[list[str], l
     old_module = context.python[survivor.old_path].old
     new_module = context.python[survivor.path].new
     lost = expected_literals(old, old_module) - all_literals(new, new_module)
+    if lost and is_table(new) and not is_table(old):
+        there = all_literals(new, new_module)
+        lost = Counter({value: count for value, count in lost.items() if not there[value]})
+    if lost:
+        lost -= context.lineage.literals
     gained = all_literals(new, new_module) - all_literals(old, old_module)
     return sorted(lost), sorted(gained)
 
 
-def _is_untouched(context: Context, survivor: Survivor) -> bool:
+def _is_untouched(context: Context, survivor: Survivor, beside: dict[str, bool]) -> bool:
     """Tell whether a test and what it may rest on in its file, assignments and classes, are as they were."""
-    if survivor.path != survivor.old_path or ast.dump(survivor.old.node) != ast.dump(survivor.new.node):
+    path = survivor.path
+    if path != survivor.old_path or _text(context, survivor, old=True) != _text(context, survivor, old=False):
         return False
-    pair = context.python[survivor.path]
-    sides = [
-        [
-            ast.dump(node)
-            for node in (tree.body if tree else [])
-            if isinstance(node, ast.Assign | ast.AnnAssign)
-        ]
-        for tree in (pair.old, pair.new)
-    ]
-    decorators = [
-        [ast.dump(item) for owner in test.owners for item in owner.decorator_list]
-        for test in (survivor.old, survivor.new)
-    ]
-    return sides[0] == sides[1] and decorators[0] == decorators[1]
+    if path not in beside:
+        pair = context.python[path]
+        beside[path] = _assignments(pair.old) == _assignments(pair.new)
+    return beside[path] and _decorators(survivor.old) == _decorators(survivor.new)
+
+
+def _text(context: Context, survivor: Survivor, *, old: bool) -> bytes:
+    """Return a test's own lines, its decorators with them."""
+    test = survivor.old if old else survivor.new
+    delta = context.change.deltas[survivor.old_path if old else survivor.path]
+    first = min([test.node.lineno, *(item.lineno for item in test.node.decorator_list)])
+    lines = context.lines(delta.path, old=old)
+    return b"\n".join(lines[first - 1 : test.node.end_lineno])
+
+
+def _assignments(tree: ast.Module | None) -> list[str]:
+    body = tree.body if tree else []
+    return [ast.dump(node) for node in body if isinstance(node, ast.Assign | ast.AnnAssign)]
+
+
+def _decorators(test: TestFunction) -> list[str]:
+    return [ast.dump(item) for owner in test.owners for item in owner.decorator_list]
 
 
 def _changed_literals(
@@ -128,12 +158,30 @@ def _changed_literals(
 
 def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
     """Pair the assertions that went with those that came, in order, and compare how strict they are."""
+    yield from _guarded(path, name, before, now)
     kept = {assertion.dump for assertion in before} & {assertion.dump for assertion in now}
     gone = [assertion for assertion in before if assertion.dump not in kept]
     came = [assertion for assertion in now if assertion.dump not in kept]
     for old, new in zip(gone, came, strict=False):
         if new.strictness < old.strictness and not is_tautology(new):
             yield critical(RULE, path, new.line, f"an assertion of `{name}` is less strict than it was", _WHY)
+
+
+def _guarded(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
+    """Object to assertions that are still there, but are made only under a condition that may never hold."""
+    unguarded: dict[str, list[Assertion]] = {}
+    for item in before:
+        unguarded.setdefault(item.dump, []).append(item)
+    for item in now:
+        if not unguarded.get(item.dump):
+            continue
+        former = unguarded[item.dump].pop(0).guards
+        fresh = [guard for guard in item.guards if guard not in former]
+        if fresh:
+            is_other = len(item.guards) <= len(former) or _PLATFORM.search(fresh[0])
+            make = warning if is_other else critical
+            what = f"an assertion of `{name}` is made only under a condition now: {fresh[0][:60]}"
+            yield make(RULE, path, item.line, what, _WHY)
 
 
 def _looser_tolerance(old: TestFunction, new: TestFunction) -> bool:
@@ -169,7 +217,7 @@ def _false_equality(context: Context) -> Iterator[Finding]:
 
 
 def _equalities(tree: ast.Module | None) -> list[Function]:
-    nodes = ast.walk(tree) if tree is not None else ()
+    nodes = walked(tree) if tree is not None else ()
     return [node for node in nodes if isinstance(node, Function) and node.name in {"__eq__", "__contains__"}]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import dotted
+from harness.guard.python_code import dotted, walked
 from harness.testing.paths import is_test_side
 
 RULE = "RH003"
@@ -44,7 +44,7 @@ def _signature(node: ast.AST) -> str:
 
 def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
     """Yield (handler or `with`, whether it at least logs) for each broad one that lets nothing out."""
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walked(tree) if tree is not None else ():
         if isinstance(node, ast.ExceptHandler) and _is_broad(node.type) and _drops(node.body):
             yield node, any(map(_is_log, node.body))
         elif isinstance(node, ast.withitem) and dotted(node.context_expr).rsplit(".", 1)[-1] == "suppress":

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.by_heart import is_everyday, is_telling
 from harness.guard.context import Context, critical
-from harness.guard.python_code import dotted
+from harness.guard.python_code import dotted, walked
 
 RULE = "RH009"
 _WHY = "It answers the one input that a test uses, and leaves the fault as it is for every other."
@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _compared(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     """Yield literals that decide something: in comparisons, as keys, in patterns, in searches."""
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walked(tree) if tree is not None else ():
         parts: list[ast.expr] = []
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
@@ -72,7 +72,7 @@ def _answers(
 
 
 def _short_ways(tree: ast.Module | None) -> Iterator[ast.If]:
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walked(tree) if tree is not None else ():
         if isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Return):
             yield node
 

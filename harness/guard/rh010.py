@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.context import Context, critical
 from harness.guard.python_code import Function, PythonPair, dotted, functions_of
+from harness.guard.python_flow import ends, truth
 from harness.guard.rh001 import is_test_name
 
 RULE = "RH010"
 _WHY_CUT = "What follows never runs, so the tests no longer see the code that they were written for."
 _WHY_STUB = "A function that does nothing cannot be wrong, and cannot be right."
-_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -41,6 +41,10 @@ def _less(path: str, name: str, old: Function, new: Function) -> Iterator[Findin
         yield critical(RULE, path, cut.lineno, f"the rest of `{name}` can never run", _WHY_CUT)
     elif _works(before) and not _works(now):
         yield critical(RULE, path, new.lineno, f"`{name}` is emptied or answers with a constant", _WHY_STUB)
+    elif _heeds(old, before) and len(before) > len(now) == 1 and not _heeds(new, now) and not _calls(now):
+        yield critical(
+            RULE, path, new.lineno, f"`{name}` does not look at what it is given any more", _WHY_STUB
+        )
     elif _never(now) > _never(before):
         yield critical(RULE, path, new.lineno, f"a part of `{name}` can never run", _WHY_CUT)
 
@@ -54,7 +58,7 @@ def _body(node: Function) -> list[ast.stmt]:
 def _cut_short(body: list[ast.stmt]) -> ast.stmt | None:
     """Return a statement of the outermost block after which others stand that never run."""
     for statement in body[:-1]:
-        if _ends(statement) and not _is_generator_mark(body[body.index(statement) + 1 :]):
+        if ends(statement) and not _is_generator_mark(body[body.index(statement) + 1 :]):
             return statement
     return None
 
@@ -66,41 +70,10 @@ def _is_generator_mark(rest: list[ast.stmt]) -> bool:
     )
 
 
-def _ends(statement: ast.stmt) -> bool:
-    if isinstance(statement, _ENDS):
-        return True
-    if isinstance(statement, ast.If) and _truth(statement.test) is True:
-        return any(map(_ends, statement.body))
-    return False
-
-
-def _truth(node: ast.expr) -> bool | None:
-    """Return what a condition always is, None for one that depends on something."""
-    if isinstance(node, ast.Constant):
-        return bool(node.value)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        value = _truth(node.operand)
-        return None if value is None else not value
-    if isinstance(node, ast.BoolOp):
-        values = [_truth(item) for item in node.values]
-        decisive = isinstance(node.op, ast.Or)
-        if decisive in values:
-            return decisive
-        return None if None in values else not decisive
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, right = node.left, node.comparators[0]
-        if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
-            if isinstance(node.ops[0], ast.Eq):
-                return bool(left.value == right.value)
-            if isinstance(node.ops[0], ast.NotEq):
-                return bool(left.value != right.value)
-    return None
-
-
 def _never(body: list[ast.stmt]) -> int:
     """Count conditions that are always the same."""
     return sum(
-        isinstance(node, ast.If | ast.IfExp) and _truth(node.test) is not None
+        isinstance(node, ast.If | ast.IfExp) and truth(node.test) is not None
         for statement in body
         for node in ast.walk(statement)
     )
@@ -126,3 +99,13 @@ def _does(statement: ast.stmt) -> bool:
         isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.JoinedStr | ast.Lambda)
         for node in ast.walk(value)
     )
+
+
+def _heeds(node: Function, body: list[ast.stmt]) -> bool:
+    """Tell whether a body uses any of its function's parameters."""
+    given = {item.arg for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    return any(isinstance(item, ast.Name) and item.id in given for part in body for item in ast.walk(part))
+
+
+def _calls(body: list[ast.stmt]) -> bool:
+    return any(isinstance(item, ast.Call) for part in body for item in ast.walk(part))

@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 from domain.model import Finding
 from harness.guard import rh011_files
 from harness.guard.context import Context, critical
-from harness.guard.python_code import aliases, dotted, full_name, live_nodes
+from harness.guard.python_code import aliases, dotted, full_name, walked
+from harness.guard.python_flow import live_nodes
 from harness.testing.paths import is_test_side
 
 RULE = "RH011"
@@ -115,7 +116,7 @@ def _reaches(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
             targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
             for name in _replaced(targets, names):
@@ -152,7 +153,7 @@ def _exit_calls(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Call) and (name := full_name(node.func, names)) in _EXITS:
             yield name, node.lineno
     for statement in tree.body:

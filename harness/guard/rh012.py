@@ -10,7 +10,7 @@ from itertools import islice
 
 from domain.model import Finding, Severity
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import aliases, full_name
+from harness.guard.python_code import aliases, full_name, walked
 
 RULE = "RH012"
 _WHY_HIDDEN = "A name that is put together from pieces is meant not to be found by whoever reads the change."
@@ -44,7 +44,7 @@ def _signs(tree: ast.Module | None) -> Iterator[tuple[str, int, Severity]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if not isinstance(node, ast.expr):
             continue
         text = _put_together(node)

@@ -12,7 +12,7 @@ from harness.guard.syntax.model import Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import COMMENTS, is_literal, line_of, literal, normal, text_of
 from harness.guard.syntax.nodes import string_content as string_of
 
-__all__ = ["Dialect", "string_of", "truth"]
+__all__ = ["Dialect", "holds", "string_of", "truth"]
 
 NEVER = re.compile(r"(?!)")
 
@@ -99,6 +99,11 @@ class Dialect(ABC):
     def assertion(self, call: Call, link: Link) -> Assertion | None:
         """Read an assertion from a call, None for any other call."""
 
+    def guards(self, assertion: Assertion, link: Link) -> tuple[str, ...]:
+        """Return the conditions around an assertion that are no part of it."""
+        del assertion
+        return link.guards
+
     def more(self, node: Node, link: Link) -> Iterator[Sign]:
         """Yield what is a sign in this language only."""
         del node, link
@@ -156,6 +161,12 @@ def truth(node: Node | None) -> bool | None:
     if node.type in {"binary_expression", "binary"} and len(node.children) == 3:
         return _of_two(*node.children)
     return None
+
+
+def holds(branch: Node) -> bool | None:
+    """Return whether the first part of a branch always runs, or never; None where that depends."""
+    value = truth(branch.child_by_field_name("condition"))
+    return value if value is None or not branch.type.startswith("unless") else not value
 
 
 def _of_two(left: Node, operator: Node, right: Node) -> bool | None:

@@ -13,7 +13,7 @@ from tree_sitter import Tree
 from harness.guard.change import Change, Delta
 from harness.guard.syntax.dialect import Dialect
 from harness.guard.syntax.dialects import dialect_of
-from harness.guard.syntax.grammar import LARGEST, Language, language_of, parse
+from harness.guard.syntax.grammar import LARGEST, Language, language_of, parse, parse_again
 from harness.guard.syntax.model import Kind, Unit
 from harness.guard.syntax.units import Place, differing, units_of
 from harness.guard.syntax.view import View, view_of
@@ -97,7 +97,8 @@ def _read(change: Change) -> Iterator[SyntaxFile]:
         if language is None or delta.is_binary or not delta.is_regular or is_too_large(delta):
             continue
         dialect = dialect_of(language)
-        old, new = parse(language, delta.old), parse(language, delta.new)
+        old = parse(language, delta.old)
+        new = parse_again(language, old, delta.new)
         yield SyntaxFile(delta, language, dialect, old, new)
 
 

@@ -129,6 +129,10 @@ class Go(Dialect):
             given = given[1:]
         return _called(call, given, match[1])
 
+    def guards(self, assertion: Assertion, link: Link) -> tuple[str, ...]:
+        """The innermost condition around `t.Error` is what is asserted."""
+        return link.guards[:-1] if assertion.dump.startswith("fail if") else link.guards
+
     def signs(self, call: Call) -> Iterator[Sign]:
         """Words by chain; a string that `flag.Lookup` is given decides what that means."""
         given = [item for group in call.arguments for item in group]

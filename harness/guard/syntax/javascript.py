@@ -11,7 +11,7 @@ from harness.guard.syntax.dialect import Dialect, string_of, truth
 from harness.guard.syntax.javascript_asserts import assertion_of
 from harness.guard.syntax.javascript_errors import FUNCTIONS, caught, caught_promise, function_in
 from harness.guard.syntax.javascript_probes import probed
-from harness.guard.syntax.model import Assertion, Call, Link, Sign, What
+from harness.guard.syntax.model import ALWAYS, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
     STRINGS,
     line_of,
@@ -24,6 +24,7 @@ from harness.guard.syntax.nodes import (
 _TESTS = re.compile(r"(?:[fx])?(?:it|test|specify)(?:\..*)?|Deno\.test|QUnit\.(?:test|only|skip|todo)")
 _SUBTEST = re.compile(r"(?:t|st|tt|sst|assert|ctx)\.test(?:\.(?:skip|only|todo))?")
 _SUBTESTS = re.compile(rb"\b(?:t|st|tt|sst|ctx)\.test(?:\.\w+)?\(")
+_ENDS = re.compile(rb"\w+\.(?:end|plan)\(|(?:var|let|const|function)\b|\w+\.(?:before|after)")
 _SUITES = re.compile(
     r"(?:[fx])?(?:describe|context|suite)(?:\..*)?|test\.describe(?:\..*)?|QUnit\.module(?:\..*)?"
 )
@@ -273,6 +274,8 @@ class JavaScript(Dialect):
         if call.node.type == "member_expression":
             return
         yield from super().signs(call)
+        if _SUBTEST.fullmatch(call.chain):
+            yield from self._marks(call.node)
         line, first = line_of(call.node), call.arguments[0][0] if call.arguments else None
         if first is not None and _MOCKS.fullmatch(call.chain):
             yield Sign(What.FAKE, string_of(first), line)
@@ -332,9 +335,15 @@ class JavaScript(Dialect):
 
 
 def _has_subtests(node: Node) -> bool:
-    """Tell whether a call of `test` has tests of its own in it."""
+    """Tell whether a call of `test` has tests of its own in it, and nothing else that counts."""
     arguments = node.child_by_field_name("arguments")
-    return arguments is not None and _SUBTESTS.search(arguments.text or b"") is not None
+    if arguments is None or _SUBTESTS.search(arguments.text or b"") is None:
+        return False
+    function = function_in(node)
+    inside = statements(function.child_by_field_name("body")) if function is not None else []
+    return bool(inside) and all(
+        _SUBTESTS.match(item.text or b"") or _ENDS.match(item.text or b"") for item in inside
+    )
 
 
 def _first_argument(node: Node) -> Node | None:
@@ -354,8 +363,9 @@ def _is_option(pair: Node) -> bool:
 
 
 def _option(pair: Node) -> Sign:
-    key = string_of(pair.child_by_field_name("key") or pair)
-    return Sign(What.ONLY if key == "only" else What.SKIP, f"{{{key}: …}}", line_of(pair))
+    key, value = string_of(pair.child_by_field_name("key") or pair), pair.child_by_field_name("value")
+    when = ALWAYS if truth(value) is True else "on a condition"
+    return Sign(What.ONLY if key == "only" else What.SKIP, f"{{{key}: …}} {when}", line_of(pair))
 
 
 def _paired(node: Node) -> Iterator[Sign]:

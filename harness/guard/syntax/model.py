@@ -9,6 +9,8 @@ from tree_sitter import Node
 
 from harness.guard.syntax.grammar import Language
 
+ALWAYS = "always"
+"""How the key of a sign ends that holds in any case, where others hold on a condition."""
 EXACT, PARTIAL, TRUTH, NOTHING = 3, 2, 1, 0
 """How much an assertion asks for: one value, a kind of value, anything but nothing, nothing at all."""
 
@@ -102,7 +104,7 @@ class Assertion:
     """One assertion: what it is about, how much it asks for, and what it expects.
 
     `literals` come with the byte at which each begins. `tolerance` is larger the looser a comparison is, None
-    where there is none. `empty` says that it can never fail.
+    where there is none. `empty` says that it can never fail. `guards` are conditions around it.
     """
 
     dump: str
@@ -114,6 +116,7 @@ class Assertion:
     negated: bool = False
     empty: bool = False
     tolerance: float | None = None
+    guards: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +125,4 @@ class Link:
 
     node: Node
     up: Link | None = None
+    guards: tuple[str, ...] = ()

@@ -132,8 +132,10 @@ def _is_row(view: View, table: View) -> bool:
 
 
 def helpers(files: Sequence[SyntaxFile]) -> Iterator[tuple[SyntaxFile, View]]:
-    """Yield the functions on the tests' side that came."""
+    """Yield the functions on the tests' side that came, and that changed tests call."""
+    called = {name for file in files for view in file.tests(old=False) for name in view.called}
     for file in files:
         for view in file.came:
-            if view.unit.in_tests and view.unit.kind is Kind.FUNCTION:
+            is_helper = view.unit.in_tests and view.unit.kind is Kind.FUNCTION
+            if is_helper and view.unit.short.rsplit(".", 1)[-1].partition("(")[0] in called:
                 yield file, view

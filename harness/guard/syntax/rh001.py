@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
 from harness.guard.syntax.files import SyntaxFile
-from harness.guard.syntax.model import Kind, Sign, What
+from harness.guard.syntax.model import ALWAYS, Kind, Sign, What
 from harness.guard.syntax.nodes import text_of
 from harness.guard.syntax.view import View
 
@@ -106,7 +106,7 @@ def _more(view: View, old: View | None, what: What) -> list[Sign]:
     found = []
     now = [sign for sign in view.signs if sign.what is what]
     if len(now) <= before.total():
-        return []
+        return [sign for sign in now if sign.key.endswith(ALWAYS) and before[sign.key] == 0]
     for sign in now:
         if before[sign.key] > 0:
             before[sign.key] -= 1

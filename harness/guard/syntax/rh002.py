@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,6 +16,9 @@ from harness.guard.syntax.view import View, view_of
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
+_PLATFORM = re.compile(
+    r"platform|GOOS|GOARCH|RUBY_\w+|os\.name|version|target_os|isWindows|win32", re.IGNORECASE
+)
 _WHY_LITERAL = "Changing what is expected makes any behaviour pass; only the issue can say that it was wrong."
 _WHY_FAKE = "A test that replaces what it tests with a stand-in shows only that the stand-in works."
 
@@ -71,20 +75,49 @@ def weaker(context: Context, old: View, new: View, surplus: Counter[str]) -> Ite
     """Yield what one test asks less for than it did."""
     path, name, line = new.unit.path, new.unit.name, new.unit.line
     lost, gained = literal_changes(context, old, new)
+    if not lost:
+        lost, gained = _swapped(old, new)
     if lost:
         yield changed_literals(context, new, lost, gained)
     before, now = old.assertions, new.assertions
     missing = Counter(item.dump for item in before) - Counter(item.dump for item in now)
     moved = sum((missing & surplus).values())
-    as_table = new.loops + bool(new.cases) > old.loops + bool(old.cases) and not lost and bool(now)
+    as_table = _is_table(old, new) and not lost and bool(now)
     if len(now) + moved < len(before):
         what = f"`{name}` makes {len(now)} assertions, it made {len(before)}"
         make = warning if as_table else critical
         yield make(RULE, path, line, what + (" (its cases became a table)" if as_table else ""), _WHY)
+    if not before and not now and new.calls < old.calls:
+        yield critical(RULE, path, line, f"`{name}`, which only calls, makes fewer calls than before", _WHY)
     empty = [item for item in now if item.empty]
     for item in empty[sum(item.empty for item in before) :]:
         yield critical(RULE, path, item.line, f"an assertion of `{name}` can never fail", _WHY)
     yield from _loosened(path, name, before, now)
+    yield from _guarded(path, name, before, now)
+
+
+def _swapped(old: View, new: View) -> tuple[list[str], list[str]]:
+    """Return literals that assertions about the same thing lost and gained, no new name standing in."""
+    kept = Counter(item.dump for item in old.assertions) & Counter(item.dump for item in new.assertions)
+    came: dict[str, list[Assertion]] = {}
+    for item in _apart(new.assertions, kept):
+        came.setdefault(item.subject, []).append(item)
+    lost: Counter[str] = Counter()
+    gained: Counter[str] = Counter()
+    for before in _apart(old.assertions, kept):
+        if not came.get(before.subject):
+            continue
+        after = came[before.subject].pop(0)
+        sides = [Counter(value for value, _ in item.literals) for item in (before, after)]
+        is_tighter = (
+            before.tolerance is not None
+            and after.tolerance is not None
+            and after.tolerance <= before.tolerance
+        )
+        if after.names <= before.names and not is_tighter:
+            lost += sides[0] - sides[1]
+            gained += sides[1] - sides[0]
+    return sorted(lost), sorted(gained)
 
 
 def literal_changes(context: Context, old: View, new: View) -> tuple[list[str], list[str]]:
@@ -98,11 +131,19 @@ def literal_changes(context: Context, old: View, new: View) -> tuple[list[str], 
     for view in context.tests.new:
         nearby.update(view.literals)
     lost = old.expected() - new.literals
+    if lost and _is_table(old, new):
+        there = new.literals
+        lost = Counter({value: count for value, count in lost.items() if not there[value]})
     lost -= nearby
     for value in _tightened(old, new):
         lost.pop(value, None)
     gained = new.literals - old.literals
     return sorted(lost), sorted(gained)
+
+
+def _is_table(old: View, new: View) -> bool:
+    """Tell whether a test goes through its cases now, and did not before."""
+    return new.looped + bool(new.cases) > old.looped + bool(old.cases)
 
 
 def _tightened(old: View, new: View) -> Iterator[str]:
@@ -146,6 +187,23 @@ def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion
             yield critical(RULE, path, new.line, f"an assertion of `{name}` expects the opposite now", _WHY)
         elif old.tolerance is not None and new.tolerance is not None and new.tolerance > old.tolerance:
             yield critical(RULE, path, new.line, f"`{name}` compares less exactly than before", _WHY)
+
+
+def _guarded(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
+    """Object to assertions that are still there, but are made only under a condition that may never hold."""
+    known: dict[str, list[Assertion]] = {}
+    for item in before:
+        known.setdefault(item.dump, []).append(item)
+    for item in now:
+        if not known.get(item.dump):
+            continue
+        former = known[item.dump].pop(0).guards
+        fresh = [guard for guard in item.guards if guard not in former]
+        if fresh:
+            is_other = len(item.guards) <= len(former) or _PLATFORM.search(fresh[0])
+            make = warning if is_other else critical
+            what = f"an assertion of `{name}` is made only under a condition now: {fresh[0][:60]}"
+            yield make(RULE, path, item.line, what, _WHY)
 
 
 def _apart(items: list[Assertion], kept: Counter[str]) -> list[Assertion]:

@@ -11,9 +11,9 @@ from domain.model import Finding
 from harness.guard.context import Context, critical, warning
 from harness.guard.syntax.dialect import Dialect, truth
 from harness.guard.syntax.files import SyntaxFile, is_others
+from harness.guard.syntax.flow import is_end
 from harness.guard.syntax.model import Kind, Unit
-from harness.guard.syntax.nodes import IDENTIFIERS, is_literal, text_of, walk
-from harness.guard.syntax.view import is_end
+from harness.guard.syntax.nodes import IDENTIFIERS, is_literal, names, text_of, walk
 
 RULE = "RH010"
 _WHY_CUT = "What follows never runs, so the tests no longer see the code that they were written for."
@@ -71,6 +71,9 @@ def _less(file: SyntaxFile, old: Unit, new: Unit) -> Iterator[Finding]:
         yield make(
             RULE, file.path, new.line, f"`{new.name}` is emptied or answers with a constant", _WHY_STUB
         )
+    elif _heeds(old, before) and len(before) > len(now) == 1 and not _heeds(new, now) and not _looks(now):
+        what = f"`{new.name}` does not look at what it is given any more"
+        yield make(RULE, file.path, new.line, what, _WHY_STUB)
     elif _never(now, dialect) > _never(before, dialect):
         yield make(RULE, file.path, new.line, f"a part of `{new.name}` can never run", _WHY_CUT)
 
@@ -119,3 +122,25 @@ def _does(node: Node) -> bool:
         for item in walk(node)
         if text_of(item) not in _WRAPPERS
     )
+
+
+def _heeds(unit: Unit, body: list[Node]) -> bool:
+    """Tell whether a body uses any of its function's parameters."""
+    value = unit.node.child_by_field_name("value") or unit.node.child_by_field_name("right") or unit.node
+    given = value.child_by_field_name("parameters") or value.child_by_field_name("parameter")
+    known = names(given) if given is not None else set()
+    return any(not known.isdisjoint(names(node)) for node in body)
+
+
+def _looks(body: list[Node]) -> bool:
+    """Tell whether a body calls anything, or looks at the object that it belongs to."""
+    kinds = {
+        "call_expression",
+        "call",
+        "method_invocation",
+        "macro_invocation",
+        "this",
+        "self",
+        "instance_variable",
+    }
+    return any(item.type in kinds for node in body for item in walk(node))

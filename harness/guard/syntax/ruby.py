@@ -53,7 +53,7 @@ class Ruby(Dialect):
     blocks = frozenset({"body_statement", "block_body", "then", "program", "else"})
     ends = frozenset({"return", "next", "break"})
     loops = frozenset({"for", "while", "until"})
-    branches = frozenset({"if", "elsif", "if_modifier", "conditional"})
+    branches = frozenset({"if", "elsif", "if_modifier", "conditional", "unless", "unless_modifier"})
     functions = frozenset({"method", "singleton_method", "lambda", "do_block", "block"})
     later_hides = True
     repeats = re.compile(r".*\.(?:each\w*|map|times)")
@@ -206,6 +206,10 @@ class Ruby(Dialect):
         else:
             yield from super().signs(call)
         first = given[0][0] if given else None
+        if call.last in {"send", "public_send", "__send__", "method"} and first is not None:
+            sent = string_of(first).lstrip(":")
+            if sent in {"eval", "system", "exec", "instance_eval", "class_eval", "spawn", "`"}:
+                yield Sign(What.DANGER, f"{call.last} :{sent}", line_of(node))
         if (
             call.chain in {"allow().to", "expect().to"}
             and first is not None

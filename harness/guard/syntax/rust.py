@@ -134,10 +134,14 @@ class Rust(Dialect):
         """The assertion macros, and `panic!` under its conditions."""
         match = _MACRO.fullmatch(call.chain)
         if match is None:
-            return None
+            return _unwrapped(call, link)
         if match[1] in {"panic", "unreachable"}:
             return _guarded(call, link)
         return _macro(call, match[1])
+
+    def guards(self, assertion: Assertion, link: Link) -> tuple[str, ...]:
+        """The innermost condition around `panic!` is what is asserted."""
+        return link.guards[:-1] if assertion.dump.startswith("fail if") else link.guards
 
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:
         """Attributes that give cases, or the message of a panic; those of parameters, too."""
@@ -300,6 +304,21 @@ def _negative(groups: tuple[tuple[Node, ...], ...]) -> list[tuple[str, int]]:
     """In a macro a minus sign is a token by itself; the literals stay as they are."""
     del groups
     return []
+
+
+def _unwrapped(call: Call, link: Link) -> Assertion | None:
+    """Read `x.unwrap();` as the assertion that there is no error; what the message says does not matter."""
+    if call.last not in {"unwrap", "expect", "unwrap_err", "expect_err"} or link.up is None:
+        return None
+    function = call.node.child_by_field_name("function")
+    value = function.child_by_field_name("value") if function is not None else None
+    if link.up.node.type != "expression_statement" or value is None:
+        return None
+    kind = "error" if call.last.endswith("err") else "no error"
+    text = normal(value)
+    return Assertion(
+        f"{kind} in {text}", text, TRUTH, line_of(call.node), tuple(placed(value)), frozenset(names(value))
+    )
 
 
 def _guarded(call: Call, link: Link) -> Assertion:

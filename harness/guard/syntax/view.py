@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from tree_sitter import Node
 
-from harness.guard.syntax.dialect import Dialect, truth
+from harness.guard.syntax.dialect import Dialect
+from harness.guard.syntax.flow import live
 from harness.guard.syntax.model import Assertion, Link, Sign, Unit, What
 from harness.guard.syntax.nodes import (
-    COMMENTS,
     STRINGS,
     is_literal,
     line_of,
@@ -20,7 +19,6 @@ from harness.guard.syntax.nodes import (
     names,
     placed,
     text_of,
-    without_key,
 )
 
 MOST_NODES = 50_000
@@ -41,7 +39,7 @@ Assigned = tuple[frozenset[str], frozenset[str], tuple[Placed, ...]]
 
 @dataclass(slots=True)
 class View:
-    """A unit as it runs. `loops` counts what repeats; `placed` are all literals, `cases` its head's."""
+    """A unit as it runs. `loops` counts what repeats, `looped` assertions in it; `cases` are of its head."""
 
     unit: Unit
     assertions: list[Assertion] = field(default_factory=list)
@@ -52,6 +50,8 @@ class View:
     compared: list[tuple[str, int]] = field(default_factory=list)
     loops: int = 0
     called: set[str] = field(default_factory=set)
+    calls: int = 0
+    looped: int = 0
 
     def expected(self) -> Counter[str]:
         """Return the literals that assertions rest on: their own, and those of what they name."""
@@ -85,7 +85,7 @@ def view_of(unit: Unit, dialect: Dialect) -> View:
     view.signs += dialect.of_attributes(unit.extra)
     for head in dialect.table(unit.node, unit.extra):
         view.cases.update(placed(head))
-    for link in islice(_live(unit.node, dialect), MOST_NODES):
+    for link in islice(live(unit.node, dialect), MOST_NODES):
         _read(view, link, dialect)
     return view
 
@@ -100,9 +100,11 @@ def _read(view: View, link: Link, dialect: Dialect) -> None:
         if assertion is not None:
             view.placed.update(assertion.literals)
             if not view.assertions or not _repeats(assertion, view.assertions[-1]):
-                view.assertions.append(assertion)
+                view.assertions.append(replace(assertion, guards=dialect.guards(assertion, link)))
+                view.looped += _is_looped(link, dialect)
         view.signs += dialect.signs(call)
         view.called.add(call.last)
+        view.calls += 1
         if dialect.repeats.fullmatch(call.chain):
             view.loops += 1
         if dialect.matching.fullmatch(call.chain):
@@ -151,54 +153,18 @@ def _assignment(node: Node) -> Assigned:
     return frozenset(targets), frozenset(names(right)), tuple(placed(right))
 
 
-def _live(start: Node, dialect: Dialect) -> Iterator[Link]:
-    """Walk what can run: nothing after a `return` in its block, nothing under `if (false)`."""
-    waiting = [Link(start)]
-    while waiting:
-        link = waiting.pop()
-        node = link.node
-        if node.type in COMMENTS:
-            continue
-        yield link
-        if not node.child_count:
-            continue
-        if node.type in STRINGS and is_literal(node):
-            continue
-        children = _running(node, dialect)
-        waiting.extend(Link(child, link) for child in reversed(children))
-
-
-def _running(node: Node, dialect: Dialect) -> list[Node]:
-    children = without_key(node)
-    if node.type in dialect.branches:
-        value = truth(node.child_by_field_name("condition"))
-        if value is not None:
-            dead = node.child_by_field_name("alternative" if value else "consequence")
-            return [child for child in children if child != dead]
-    if node.type not in dialect.blocks:
-        return children
-    for place, child in enumerate(children):
-        if is_end(child, dialect):
-            return children[: place + 1]
-    return children
-
-
-def is_end(node: Node, dialect: Dialect) -> bool:
-    """Tell whether nothing after a statement runs: a `return`, or an `if (true)` around one."""
-    if node.type in dialect.ends:
-        return True
-    if node.type == "expression_statement" and node.named_children:
-        return node.named_children[0].type in dialect.ends
-    if node.type in dialect.branches and truth(node.child_by_field_name("condition")) is True:
-        inner = node.child_by_field_name("consequence")
-        return inner is not None and (
-            inner.type in dialect.ends or any(item.type in dialect.ends for item in _flat(inner))
+def _is_looped(link: Link, dialect: Dialect) -> bool:
+    """Tell whether a node stands in a loop, or in a function that is given to one."""
+    up = link.up
+    while up is not None:
+        if up.node.type in dialect.loops:
+            return True
+        call = (
+            dialect.call(up.node)
+            if up.node.type in {"call_expression", "call", "method_invocation"}
+            else None
         )
+        if call is not None and dialect.repeats.fullmatch(call.chain):
+            return True
+        up = up.up
     return False
-
-
-def _flat(block: Node) -> Iterator[Node]:
-    for child in block.named_children:
-        if child.type in {"statement_list", "then", "expression_statement"}:
-            yield from child.named_children
-        yield child
