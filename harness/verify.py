@@ -10,8 +10,9 @@ from domain.model import Category, Verdict
 from domain.ports import Sandbox, SandboxPolicy
 from domain.repo_config import RepoConfig, TestSection
 from harness.baseline import Baseline
-from harness.examination import BASE, Examination
+from harness.examination import Examination
 from harness.guard.change import Change, Trees, read_change
+from harness.runs import BASE
 from harness.testing.cases import Observed
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind, diagnose, no_tests_found
 from harness.testing.plan import TestPlan

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -49,6 +50,19 @@ class RunRequest:
     deadline_seconds: float
     targets: Sequence[str] = ()
 
+    def begun(self, isolation: str) -> TestRun:
+        """Return the record of this run as far as it is known when it begins."""
+        return TestRun(
+            name=self.name,
+            command=self.plan.command,
+            tree=self.tree,
+            status=RunStatus.COULD_NOT_RUN,
+            exit_code=-1,
+            seconds=0.0,
+            isolation=isolation,
+            at=datetime.now(UTC),
+        )
+
 
 class TestBench:
     """Runs test plans, each in a checkout and a session of its own that are gone afterwards."""
@@ -84,7 +98,8 @@ class TestBench:
         """Run and read one plan. Raises SandboxError, GitError."""
         plan = request.plan
         if plan.doubt:
-            return _not_run(request, RunStatus.NOT_EVIDENCE, plan.doubt)
+            refused = replace(request.begun(self.isolation), status=RunStatus.NOT_EVIDENCE, note=plan.doubt)
+            return Observed(run=refused, cases={}, output="")
         checkout = self._checkouts.fresh(request.tree)
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=checkout.parent))
         try:
@@ -103,15 +118,16 @@ class TestBench:
         session = self._sandbox.open(
             self._policy(SandboxPolicy(writable=checkout, scratch=scratch, env=prepared.env))
         )
+        begun = request.begun(self.isolation)
         try:
             result = session.run(prepared.command, request.deadline_seconds)
             evidence = before.evidence(result, scratch, request.plan.directory)
         finally:
             session.close()
         reading = prepared.adapter.read(evidence)
-        return _observed(
-            request, prepared.shown, result, reading, prepared.adapter.shown_output(evidence.output)
-        )
+        begun = replace(begun, command=prepared.shown)
+        shown = prepared.adapter.shown_output(evidence.output)
+        return _observed(begun, request.plan.runner, result, reading, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +169,13 @@ class _Before:
 
 
 def _observed(
-    request: RunRequest, shown: str, result: CommandResult, reading: Reading | None, output: str
+    begun: TestRun, runner: Runner, result: CommandResult, reading: Reading | None, output: str
 ) -> Observed:
     output = plain(output)
-    status, note = judge(request.plan.runner, result, reading, output)
+    status, note = judge(runner, result, reading, output)
     cases = reading.cases if reading else {}
-    run = TestRun(
-        name=request.name,
-        command=shown,
-        tree=request.tree,
+    run = replace(
+        begun,
         status=status,
         exit_code=result.exit_code,
         seconds=result.seconds,
@@ -172,18 +186,6 @@ def _observed(
         failed_ids=frozenset(i for i, case in cases.items() if case.outcome == "failed"),
         tail=clip(output.strip(), TAIL),
         note=note,
+        timed_out=result.timed_out,
     )
     return Observed(run=run, cases=cases, output=clip(output, 256 * 1024))
-
-
-def _not_run(request: RunRequest, status: RunStatus, note: str) -> Observed:
-    run = TestRun(
-        name=request.name,
-        command=request.plan.command,
-        tree=request.tree,
-        status=status,
-        exit_code=-1,
-        seconds=0.0,
-        note=note,
-    )
-    return Observed(run=run, cases={}, output="")
