@@ -64,6 +64,24 @@ class RunRequest:
         )
 
 
+_TOOLKIT_END = "that is all"
+_TOOLKIT = (
+    'IFS=:; for d in $PATH; do for f in "$d" "$d"/../lib/python3*/site-packages'
+    ' "$d"/../lib/python3/dist-packages "$d"/../lib/node_modules "$d"/../lib/ruby; do'
+    " stat -Lc '%n %Y %i' \"$f\"; done; done 2>/dev/null | cut -c 1-300 | sort -u;"
+    f" cat /etc/os-release 2>/dev/null; echo; echo {_TOOLKIT_END}"
+)
+"""Installing or removing anything changes the time of one of these directories. Nothing of ours runs here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a tree is tested, and the tools that its runs will find, "" where that cannot be said."""
+
+    plan: TestPlan | None
+    toolkit: str
+
+
 class TestBench:
     """Runs test plans, each in a checkout and a session of its own that are gone afterwards."""
 
@@ -88,11 +106,38 @@ class TestBench:
 
     def detect(self, tree: str, section: TestSection) -> TestPlan | None:
         """Find the test command of a tree. Raises GitError."""
+        return self.survey(tree, section, look_at_tools=False).plan
+
+    def survey(self, tree: str, section: TestSection, *, look_at_tools: bool) -> Survey:
+        """Find the test command of a tree, and the tools that are there. Raises SandboxError, GitError."""
         checkout = self._checkouts.fresh(tree)
         try:
-            return detect(checkout, section)
+            plan = detect(checkout, section)
+            return Survey(plan, self._toolkit(checkout) if look_at_tools and plan else "")
         finally:
             self._checkouts.discard(checkout)
+
+    @property
+    def limits(self) -> str:
+        """Say what limits a session is given, in a form that is the same as long as they are."""
+        nowhere = Path("/")
+        policy = self._policy(SandboxPolicy(writable=nowhere, scratch=nowhere))
+        return repr(replace(policy, writable=nowhere, scratch=nowhere, egress=None, env={}))
+
+    def _toolkit(self, checkout: Path) -> str:
+        """Look at the directories that programs and their libraries are found in; "" where that fails."""
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=checkout.parent))
+        try:
+            session = self._sandbox.open(self._policy(SandboxPolicy(writable=checkout, scratch=scratch)))
+            try:
+                result = session.run(_TOOLKIT, 20)
+            finally:
+                session.close()
+        finally:
+            if scratch.exists():
+                self._checkouts.discard(scratch)
+        is_whole = result.exit_code == 0 and result.output.rstrip().endswith(_TOOLKIT_END)
+        return result.output if is_whole and result.bytes_seen <= len(result.output) + 1024 else ""
 
     def run(self, request: RunRequest) -> Observed:
         """Run and read one plan. Raises SandboxError, GitError."""
