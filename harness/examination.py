@@ -12,9 +12,10 @@ from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
 from harness.guard.rh002 import corrected_expectations, replaced_expectations
 from harness.guard.tolerance import excused
+from harness.red_reasons import beside_the_point
 from harness.runs import FIXED, Runs
 from harness.steadiness import JUDGED, REPETITIONS, Steadiness
-from harness.testing.cases import Observed
+from harness.testing.cases import Case, CaseOutcome, Observed
 from harness.testing.compare import (
     Greened,
     broken,
@@ -263,14 +264,24 @@ class Examination:
 
     def _shown_by_novelty(self, with_tests: Observed | None) -> _Refusal | None:
         """Refuse where the new tests fail on the base only for want of names that nobody asked for."""
-        red = red_cases(self._greened, with_tests)
+        red = _red(self._greened, with_tests)
         names = only_new(red, unnamed_novelties(self._change, self._issue_text)) if red else frozenset()
+        if red and not names:
+            names = beside_the_point(red, self._change, self._issue_text)
         if not names:
             return None
         return _Refusal(
             f"Without the fix, the new tests fail only for want of {_some(names)}, which the change brings "
             "in and the issue does not name: they do not show the fault that was reported."
         )
+
+
+def _red(greened: Greened, with_tests: Observed | None) -> list[Case]:
+    """Return how the target tests were red; where only their number is known, all that was printed."""
+    if with_tests is not None and not with_tests.has_ids and greened.unloaded:
+        outcome = CaseOutcome.FAILED
+        return [Case(id="", file="", name="", outcome=outcome, message=with_tests.output, collection=True)]
+    return red_cases(greened, with_tests)
 
 
 def _by_guard(findings: Iterable[Finding]) -> _Refusal | None:

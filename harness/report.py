@@ -173,8 +173,8 @@ def _tested(verdict: Verdict) -> str:
 def _when(runs: Sequence[TestRun]) -> list[str]:
     """Say which runs were not made for this change alone, and when they were."""
     return [
-        f"The run {_code(run.name)} was made at {run.at:%Y-%m-%d %H:%M} UTC for an earlier attempt; its tree, "
-        "its command and the tools are the same now."
+        f"The run {_code(run.name)} was made at {run.at:%Y-%m-%d %H:%M} UTC for an earlier attempt; its "
+        "tree, its command and the tools are the same now."
         for run in runs
         if run.reused and run.at
     ]
