@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from domain.model import Category, Finding, RunStatus, Severity, Verdict
 from harness.baseline import Baseline
+from harness.document_links import DOCUMENTS, broken_links
 from harness.guard.change import Change, Trees
 from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
@@ -112,6 +114,8 @@ class Examination:
     def _examine(self) -> _Refusal | None:
         if not self._change.deltas:
             return _Refusal("The change is empty.")
+        if self._category is Category.DOCS and (broken_now := self._broken_links()):
+            return _Refusal(f"Links that lead nowhere: {broken_now}.")
         documentation_only = all(map(is_documentation, self._change.paths))
         problem = self._baseline.problem
         if problem is not None and problem.kind is not ProblemKind.NO_TESTS:
@@ -127,6 +131,23 @@ class Examination:
         if plan is None or baseline is None:
             return _Refusal("The baseline was not run.")
         return self._examine_with_suite(plan, baseline)
+
+    def _broken_links(self) -> str:
+        """Name the links in changed documents that lead nowhere now, and were not there, or led somewhere."""
+        documents = [
+            path
+            for path in self._change.paths
+            if PurePosixPath(path).suffix in DOCUMENTS and self._change.deltas[path].new is not None
+        ]
+        if not documents:
+            return ""
+        before, now = self._runs.site(self._change.base_tree), self._runs.site(self._change.tree)
+        listed = []
+        for path in documents[:MAX_LISTED]:
+            known = broken_links(path, before) if self._change.deltas[path].old is not None else frozenset()
+            listed += [f"`{path}`: `{link[:200]}`" for link in sorted(broken_links(path, now) - known)]
+        more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+        return ", ".join(listed[:5]) + more
 
     def _examine_without_suite(self, documentation_only: bool) -> _Refusal | None:
         """Judge a change to a repository that had no tests: a bug can still bring the first ones."""

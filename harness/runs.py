@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from domain.model import TestRun
 from harness.baseline import Baseline
+from harness.document_links import Site
 from harness.guard.change import Change, Trees
 from harness.testing.cases import Observed
 from harness.testing.paths import is_test_file, is_test_side
@@ -16,6 +17,8 @@ BASE, BASE_WITH_TESTS = "base", "base + new tests"
 FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
 BASE_AGAIN = "base, again"
 BASE_WITH_TESTS_AGAIN, FIXED_AGAIN = "base + new tests, again", "fixed, new tests again"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git knows it without being told; the difference to it is all of a tree."""
 HANG_SECONDS = 20.0
 HANG_FACTOR = 5
 """New tests on the base hang if they take longer than this, and than so many runs of its whole suite."""
@@ -66,6 +69,15 @@ class Runs:
             return None
         paths = [path for path in self._change.paths if is_test_side(path) and deltas[path].new is not None]
         return self._trees.overlay(self._change.base_tree, self._change.tree, paths)
+
+    def site(self, tree: str) -> Site:
+        """Return a tree as the links in its documents see it. Raises GitError."""
+        paths = frozenset(changed.path for changed in self._trees.changes(EMPTY_TREE, tree))
+
+        def read(path: str) -> str:
+            return (self._trees.read_file(tree, path) or b"").decode("utf-8", "replace")
+
+        return Site(paths, read)
 
     def touched_tests(self) -> list[str]:
         """Return the test files that the change touches."""
