@@ -15,10 +15,12 @@ from harness.testing.files import read_text
 from harness.testing.plan import Reach, Runner
 from harness.testing.shell import Script, Unreadable, parse
 
-MAX_DEPTH = 4
+MAX_DEPTH = 3
+_MOST_SCRIPTS = 6
+_MOST_TARGETS = 20
 _MANAGERS = frozenset({"npm", "yarn", "pnpm"})
 _SCRIPT_WORDS = frozenset({"run", "run-script"})
-_TARGET = r"^{name}[ \t]*::?(?!=)[^\n]*\n((?:\t[^\n]*\n?|[ \t]*\n)*)"
+_TARGET = r"^{name}[ \t]*::?(?!=)([^\n]*)\n((?:\t[^\n]*\n?|[ \t]*\n)*)"
 _VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*(?::|\?|::)?=[ \t]*([^\n#]*)", re.MULTILINE)
 _USE = re.compile(r"\$[({](\w+)[)}]")
 _HIDES = ("hides", "pipe without", "replaces", "`!`", "background", "changes how", "ignores", "trap")
@@ -50,7 +52,9 @@ def look_behind(tree: Path, command: str, *, directory: str = "", depth: int = 0
         return Found(doubt=doubt)
     place = joined(directory, directories(script)) if directories(script) else directory
     scripts = [(call, _inner_script(tree, call, place)) for call in calls]
-    inner = [(call, found) for call, found in scripts if found is not None]
+    if sum(found is not None for _, found in scripts) > _MOST_SCRIPTS:
+        return Found(doubt=doubt, directory=place)
+    inner = _tests_among(tree, [(call, found) for call, found in scripts if found is not None], depth)
     runners = [call for call in calls if adapter_for(call) is not None and not _adapter_is_silent(call)]
     if len(inner) + len(runners) != 1 or depth > MAX_DEPTH:
         doubts = [_behind(tree, found, depth).doubt for _, found in inner] if depth <= MAX_DEPTH else []
@@ -67,6 +71,19 @@ def look_behind(tree: Path, command: str, *, directory: str = "", depth: int = 0
         directory=behind.directory,
         doubt=doubt or behind.doubt,
     )
+
+
+def _tests_among(tree: Path, inner: list[tuple[Call, _Inner]], depth: int) -> list[tuple[Call, _Inner]]:
+    """Leave out the scripts that only check style or build, where there are others beside them."""
+    if len(inner) < 2 or depth > MAX_DEPTH:
+        return inner
+    doubts = {id(found): _behind(tree, found, depth).doubt for _, found in inner}
+    kept = [
+        (call, found)
+        for call, found in inner
+        if not doubts[id(found)] or any(sign in doubts[id(found)] for sign in _HIDES)
+    ]
+    return kept or inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +109,29 @@ def package_script(tree: Path, directory: str, name: str = "test") -> str:
 
 
 def make_recipe(tree: Path, directory: str, target: str) -> str | None:
-    """Return a target's recipe with the Makefile's own variables put in, or None for no such target."""
+    """Return what a target runs, those it needs included, or None for no such target.
+
+    The Makefile's own variables are put in.
+    """
     for name in ("GNUmakefile", "makefile", "Makefile"):
         text = read_text(tree, f"{directory}/{name}" if directory else name)
-        if match := re.search(_TARGET.format(name=re.escape(target)), text + "\n", re.MULTILINE):
-            return _expanded(match[1], dict(_VARIABLE.findall(text)))
         if text:
-            return None
+            recipe = _recipe(text + "\n", target, set())
+            return None if recipe is None else _expanded(recipe, dict(_VARIABLE.findall(text)))
     return None
+
+
+def _recipe(text: str, target: str, seen: set[str]) -> str | None:
+    seen.add(target)
+    match = re.search(_TARGET.format(name=re.escape(target)), text, re.MULTILINE)
+    if match is None:
+        return None
+    needed, sign, inline = match[1].partition("#")[0].partition(";")
+    parts = [inline.strip() + "\n"] if sign else []
+    for other in needed.split():
+        if re.fullmatch(r"[\w.-]+", other) and other not in seen and len(seen) < _MOST_TARGETS:
+            parts.append(_recipe(text, other, seen) or "")
+    return "".join([*parts, match[2]])[:20_000]
 
 
 def makefile_doubt(tree: Path, directory: str) -> str:
@@ -265,7 +297,8 @@ def _ends_with_runner(text: str) -> bool:
 
 
 def _expanded(recipe: str, variables: Mapping[str, str]) -> str:
-    """Put a Makefile's variables into a recipe, a few levels deep; unknown ones are left as they are."""
+    """Put a Makefile's variables into a recipe, a few levels deep; make takes unknown ones for nothing."""
+    known = {"MAKE": "make", "PYTHON": "python3", **variables}
     for _ in range(3):
-        recipe = _USE.sub(lambda match: variables.get(match[1], match[0]).strip(), recipe)[:20_000]
+        recipe = _USE.sub(lambda match: known.get(match[1], "").strip(), recipe)[:20_000]
     return recipe
