@@ -145,7 +145,7 @@ class AttemptRun:
         if problem is None or problem.kind is ProblemKind.NO_TESTS:
             return
         if self.order.task.category is not Category.DOCS:
-            raise Ended(Outcome.DECLINED, Reason.ENVIRONMENT, _explained(problem))
+            raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, _explained(problem))
 
     def _claim_of_unpublished(self, ground: Ground) -> Claim | None:
         """Return the report on verified work that only could not be published, if the worktree holds it."""

@@ -12,6 +12,7 @@ from domain.repo_config import SetupSection
 from harness.baseline import Baseline
 from harness.ground import FreshCheckouts, Ground
 from harness.journal import Journal
+from harness.kept_baselines import KeptBaselines
 from harness.order import Bench, Ended, Order
 from harness.setup.detect import Files, detect_setup, is_needed
 from harness.setup.failure import SetupFailed
@@ -20,6 +21,7 @@ from harness.setup.plan import SetupPlan
 from harness.setup.prepared import NOTHING, Prepared
 from harness.setup.site import Site
 from harness.verify import Verifier
+from harness.workspace.mirrors import KEPT_BASELINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ class Equipment:
             return prepared.within(mine)
 
         checkouts = FreshCheckouts(self.bench.workspaces, self.ground.mirror)
-        verifier = Verifier(self.bench.sandbox, self.ground.mirror, checkouts, policy=policy)
+        kept = KeptBaselines(self.ground.mirror.path / KEPT_BASELINES)
+        verifier = Verifier(self.bench.sandbox, self.ground.mirror, checkouts, policy=policy, kept=kept)
         with self.journal.phase("baseline") as note:
             baseline = verifier.baseline(self.ground.base_sha, self.ground.config)
             note.text = baseline.in_words

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
-from domain.model import Category, Finding, RunStatus, Severity, TestRun, Verdict
+from domain.model import Category, Finding, RunStatus, Severity, Verdict
 from harness.baseline import Baseline
+from harness.document_links import DOCUMENTS, broken_links
 from harness.guard.change import Change, Trees
 from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
 from harness.guard.rh002 import corrected_expectations, replaced_expectations
 from harness.guard.tolerance import excused
-from harness.testing.cases import Observed
+from harness.red_reasons import beside_the_point
+from harness.runs import FIXED, Runs
+from harness.steadiness import JUDGED, REPETITIONS, Steadiness
+from harness.testing.cases import Case, CaseOutcome, Observed
 from harness.testing.compare import (
     Greened,
     broken,
@@ -22,21 +27,19 @@ from harness.testing.compare import (
     same_file,
     turned_green,
 )
-from harness.testing.diagnosis import ProblemKind, never_loaded
-from harness.testing.paths import is_documentation, is_test_file, is_test_side
+from harness.testing.diagnosis import ProblemKind, diagnose, never_loaded
+from harness.testing.paths import is_documentation
 from harness.testing.plan import TestPlan
-from harness.testing.run import RunRequest, TestBench
+from harness.testing.run import TestBench
 
-BASE, BASE_WITH_TESTS = "base", "base + new tests"
-FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
-BASE_AGAIN = "base, again"
 MAX_LISTED = 200
-BASE_WITH_TESTS_AGAIN, FIXED_AGAIN = "base + new tests, again", "fixed, new tests again"
-LONGEST_REPETITION = 10.0
-"""Seconds; new tests that take longer are not run a second time."""
-HANG_SECONDS = 20.0
-HANG_FACTOR = 5
-"""New tests on the base hang if they take longer than this, and than so many runs of its whole suite."""
+_PERHAPS_THE_PLACE = frozenset(
+    {
+        *(ProblemKind.TOOL_MISSING, ProblemKind.IMPORT, ProblemKind.SERVICE, ProblemKind.TIMEOUT),
+        *(ProblemKind.RESOURCES, ProblemKind.UNREADABLE),
+    }
+)
+"""What may be wrong with the place where tests run; a look at the base tells it from the change's fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Refusal:
     why: str
     broken: tuple[str, ...] = ()
     environment: bool = False
+    flaky_baseline: bool = False
 
 
 class Examination:
@@ -60,10 +64,11 @@ class Examination:
         category: Category,
         issue_text: str,
     ) -> None:
-        self._trees, self._bench = trees, bench
+        self._bench = bench
         self._change, self._baseline = change, baseline
         self._category, self._issue_text = category, issue_text
-        self._runs: list[TestRun] = [baseline.run] if baseline.run else []
+        self._runs = Runs(trees, bench, change, baseline)
+        self._steadiness = Steadiness(self._runs, baseline)
         self._notes: list[str] = []
         self._greened = Greened(tests=())
         self._original: Observed | None = None
@@ -80,22 +85,27 @@ class Examination:
         return self._written(refusal, findings)
 
     def _written(self, refusal: _Refusal | None, findings: tuple[Finding, ...]) -> Verdict:
+        if self._steadiness.flaky and not (refusal and refusal.flaky_baseline):
+            listed = _some(self._steadiness.flaky)
+            self._notes.append(f"Flaky, since they vary on the unchanged base, and left out: {listed}.")
         summary = refusal.why if refusal else self._success()
         return Verdict(
             verified=refusal is None,
             summary=" ".join([summary, *self._notes]),
             base_sha=self._change.base_commit,
             tree=self._change.tree,
-            runs=tuple(self._runs),
+            runs=tuple(self._runs.records),
             findings=findings,
             turned_green=self._greened.tests[:MAX_LISTED],
             broken=refusal.broken[:MAX_LISTED] if refusal else (),
             isolation=self._bench.isolation,
             environment=refusal is not None and refusal.environment,
+            flaky=tuple(sorted(self._steadiness.flaky))[:MAX_LISTED],
+            flaky_baseline=refusal is not None and refusal.flaky_baseline,
         )
 
     def _success(self) -> str:
-        last = next((run for run in reversed(self._runs) if run.name == FIXED), None)
+        last = next((run for run in reversed(self._runs.records) if run.name == FIXED), None)
         suite = "no tests were run" if last is None else f"{last.passed} tests pass on the changed tree"
         if self._greened.tests:
             return f"{len(self._greened.tests)} failing before and passing now; {suite}, and nothing broke."
@@ -104,6 +114,8 @@ class Examination:
     def _examine(self) -> _Refusal | None:
         if not self._change.deltas:
             return _Refusal("The change is empty.")
+        if self._category is Category.DOCS and (broken_now := self._broken_links()):
+            return _Refusal(f"Links that lead nowhere: {broken_now}.")
         documentation_only = all(map(is_documentation, self._change.paths))
         problem = self._baseline.problem
         if problem is not None and problem.kind is not ProblemKind.NO_TESTS:
@@ -120,6 +132,23 @@ class Examination:
             return _Refusal("The baseline was not run.")
         return self._examine_with_suite(plan, baseline)
 
+    def _broken_links(self) -> str:
+        """Name the links in changed documents that lead nowhere now, and were not there, or led somewhere."""
+        documents = [
+            path
+            for path in self._change.paths
+            if PurePosixPath(path).suffix in DOCUMENTS and self._change.deltas[path].new is not None
+        ]
+        if not documents:
+            return ""
+        before, now = self._runs.site(self._change.base_tree), self._runs.site(self._change.tree)
+        listed = []
+        for path in documents[:MAX_LISTED]:
+            known = broken_links(path, before) if self._change.deltas[path].old is not None else frozenset()
+            listed += [f"`{path}`: `{link[:200]}`" for link in sorted(broken_links(path, now) - known)]
+        more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+        return ", ".join(listed[:5]) + more
+
     def _examine_without_suite(self, documentation_only: bool) -> _Refusal | None:
         """Judge a change to a repository that had no tests: a bug can still bring the first ones."""
         if self._category is Category.DOCS:
@@ -127,33 +156,39 @@ class Examination:
             return None if documentation_only else _Refusal("There are no tests to show that nothing broke.")
         if self._category is Category.CHORE:
             return _Refusal("There are no tests to show that nothing broke.")
-        tree = self._with_new_tests()
+        tree = self._runs.base_with_new_tests()
         plan = self._bench.detect(tree, self._baseline.section) if tree else None
         if plan is None:
             return _Refusal("The repository has no tests, and the change brings none that show the fault.")
         return self._examine_with_suite(plan, None)
 
     def _examine_with_suite(self, plan: TestPlan, baseline: Observed | None) -> _Refusal | None:
-        with_tests = self._run_new_tests(plan) if self._category is Category.BUG else None
-        fixed = self._run(FIXED, plan, self._change.tree)
-        self._greened = turned_green(
-            baseline=baseline, with_tests=with_tests, fixed=fixed, touched=self._touched_tests()
+        with_tests = self._runs.new_tests(plan) if self._category is Category.BUG else None
+        fixed = self._runs.fixed(plan)
+        self._greened = self._deciding(
+            turned_green(
+                baseline=baseline, with_tests=with_tests, fixed=fixed, touched=self._runs.touched_tests()
+            )
         )
-        refusal = self._suite_refusal(baseline, fixed)
+        refusal = self._suite_refusal(plan, baseline, fixed)
         if refusal is None and baseline is not None:
             refusal = self._regressions(plan, baseline, fixed)
         if refusal is None and self._category is Category.BUG:
-            refusal = self._not_shown(with_tests, fixed) or self._unsteady(plan)
+            refusal = self._not_shown(with_tests, fixed) or self._unsteady(plan, fixed)
         return refusal
 
-    def _suite_refusal(self, baseline: Observed | None, fixed: Observed) -> _Refusal | None:
+    def _deciding(self, greened: Greened) -> Greened:
+        """Keep the tests that the repository knows to vary out of the decision."""
+        return replace(greened, tests=self._steadiness.decisive(greened.tests))
+
+    def _suite_refusal(self, plan: TestPlan, baseline: Observed | None, fixed: Observed) -> _Refusal | None:
         """Refuse a suite that does not say enough, or in which the change's own tests fail."""
         status = fixed.run.status
-        if status not in {RunStatus.PASSED, RunStatus.FAILED}:
-            return _Refusal(f"The suite on the changed tree: {status} ({fixed.run.note}).")
+        if status not in JUDGED:
+            return self._unjudged(plan, fixed)
         if baseline is not None and baseline.has_ids and not fixed.has_ids:
             return _Refusal("The suite on the changed tree names no single tests; the baseline did.")
-        own = new_failures(baseline=baseline, now=fixed)
+        own = self._steadiness.decisive(new_failures(baseline=baseline, now=fixed))
         if own:
             return _Refusal(f"{len(own)} tests that are new with the change fail: {_some(own)}.", own)
         if status is RunStatus.FAILED and (baseline is None or not baseline.run.failed):
@@ -162,10 +197,29 @@ class Examination:
             self._notes.append(f"{fixed.run.failed} tests fail now that failed before the change too.")
         return None
 
+    def _unjudged(self, plan: TestPlan, fixed: Observed) -> _Refusal:
+        """Refuse a suite that came to no result; where the base now does no better, the place is at fault.
+
+        The base worked when it was measured. What it cannot do any more, no change could bring back.
+        """
+        run = fixed.run
+        why = f"The suite on the changed tree: {run.status} ({run.note})."
+        problem = diagnose(fixed)
+        if problem is None or problem.kind not in _PERHAPS_THE_PLACE or self._baseline.observed is None:
+            return _Refusal(why)
+        again = self._runs.base_again(plan)
+        if again.run.status in JUDGED:
+            return _Refusal(why)
+        return _Refusal(
+            f"{why} The unchanged base does no better now ({again.run.status}: {again.run.note}), and it did "
+            f"before: this is the test environment's fault. {problem.fix}",
+            environment=True,
+        )
+
     def _regressions(self, plan: TestPlan, baseline: Observed, fixed: Observed) -> _Refusal | None:
         """Refuse what passed before and does not now, with the new tests or with the original ones."""
-        original = self._original = self._run_original_tests(plan)
-        lost = self._without_flaky(plan, broken(baseline=baseline, now=fixed, original=original))
+        original = self._original = self._runs.original_tests(plan)
+        lost = self._steadiness.blameable(plan, broken(baseline=baseline, now=fixed, original=original))
         if lost:
             return _Refusal(f"{len(lost)} tests that passed before do not now: {_some(lost)}.", lost)
         if original is None:
@@ -178,25 +232,13 @@ class Examination:
             for entry in broken(baseline=baseline, now=original)
             if not _is_corrected(identity_of(entry), corrected)
         )
-        failing = self._without_flaky(plan, failing)
+        failing = self._steadiness.blameable(plan, failing)
         if failing:
             return _Refusal(
                 f"With the original tests, {len(failing)} that passed before do not now: {_some(failing)}.",
                 failing,
             )
         return None
-
-    def _without_flaky(self, plan: TestPlan, entries: tuple[str, ...]) -> tuple[str, ...]:
-        """Run the base again before blaming the change: a test that varies there proves nothing."""
-        if not entries or self._baseline.observed is None or not self._baseline.observed.has_ids:
-            return entries
-        again = self._run(BASE_AGAIN, plan, self._baseline.tree)
-        steady = tuple(entry for entry in entries if identity_of(entry) in again.run.passed_ids)
-        flaky = sorted(set(entries) - set(steady))
-        if flaky and again.run.status in {RunStatus.PASSED, RunStatus.FAILED}:
-            self._notes.append(f"Flaky, since they vary on the unchanged base: {_some(flaky)}.")
-            return steady
-        return entries
 
     def _not_shown(self, with_tests: Observed | None, fixed: Observed) -> _Refusal | None:
         """Refuse a bug fix that no test has seen."""
@@ -217,25 +259,36 @@ class Examination:
             f"The new tests do not fail without the fix ({with_tests.run.status}): they do not show it."
         )
 
-    def _unsteady(self, plan: TestPlan) -> _Refusal | None:
-        """Run the new tests once more, on the base and on the fix: chance must not pass for a proof."""
-        first = next((run for run in self._runs if run.name == BASE_WITH_TESTS), None)
+    def _unsteady(self, plan: TestPlan, fixed: Observed) -> _Refusal | None:
+        """Run the target tests again, on the base and on the fix: chance must not pass for a proof.
+
+        What varies on the base is flaky there, and decides nothing. What varies on the fix alone is its own.
+        """
         greened = set(self._greened.tests)
-        if first is None or first.seconds > LONGEST_REPETITION or greened.isdisjoint(first.failed_ids):
+        varied = self._steadiness.varied(plan, fixed.run, greened)
+        if varied.on_fix:
+            return _Refusal(
+                f"Flaky: {_some(varied.on_fix)} came out differently when run again on the same fixed code."
+            )
+        if varied.times <= REPETITIONS:
+            self._notes.append(f"They take long: run {varied.times} times on each side, not more.")
+        self._steadiness.flaky |= varied.on_base
+        steady = greened - varied.on_base
+        if steady:
+            self._greened = replace(self._greened, tests=tuple(sorted(steady)))
             return None
-        red = self._run_new_tests(plan, BASE_WITH_TESTS_AGAIN)
-        varying = greened & red.run.passed_ids if red else set()
-        if not varying:
-            green = self._run(FIXED_AGAIN, plan, self._change.tree, self._targets())
-            varying = greened & green.run.failed_ids
-        if not varying:
-            return None
-        return _Refusal(f"Flaky: {_some(varying)} came out differently when the new tests were run again.")
+        return _Refusal(
+            f"Flaky: {_some(varied.on_base)} came out differently when run again on the very same base. "
+            "Whether a change helps cannot be told by a test that varies by itself.",
+            flaky_baseline=True,
+        )
 
     def _shown_by_novelty(self, with_tests: Observed | None) -> _Refusal | None:
         """Refuse where the new tests fail on the base only for want of names that nobody asked for."""
-        red = red_cases(self._greened, with_tests)
+        red = _red(self._greened, with_tests)
         names = only_new(red, unnamed_novelties(self._change, self._issue_text)) if red else frozenset()
+        if red and not names:
+            names = beside_the_point(red, self._change, self._issue_text)
         if not names:
             return None
         return _Refusal(
@@ -243,60 +296,13 @@ class Examination:
             "in and the issue does not name: they do not show the fault that was reported."
         )
 
-    # -- runs ---------------------------------------------------------------------------------------
 
-    def _run_new_tests(self, plan: TestPlan, name: str = BASE_WITH_TESTS) -> Observed | None:
-        tree = self._with_new_tests()
-        if tree is None:
-            return None
-        return self._run(name, plan, tree, self._targets(), deadline_seconds=self._patience())
-
-    def _targets(self) -> list[str]:
-        return [path for path in self._touched_tests() if self._change.deltas[path].new is not None]
-
-    def _run_original_tests(self, plan: TestPlan) -> Observed | None:
-        """Run the original tests on the new code, if the change touches any that were there."""
-        deltas = self._change.deltas
-        side = [path for path in self._change.paths if is_test_side(path)]
-        existing = [path for path in side if deltas[path].old is not None]
-        support = [path for path in side if not is_test_file(path)]
-        if not existing and not support:
-            return None
-        tree = self._trees.overlay(self._change.tree, self._change.base_tree, side)
-        return self._run(FIXED_ORIGINAL_TESTS, plan, tree)
-
-    def _with_new_tests(self) -> str | None:
-        """Return the base tree with the change's new and changed tests, or None if it has no tests."""
-        deltas = self._change.deltas
-        if not any(deltas[path].new is not None for path in self._touched_tests()):
-            return None
-        paths = [path for path in self._change.paths if is_test_side(path) and deltas[path].new is not None]
-        return self._trees.overlay(self._change.base_tree, self._change.tree, paths)
-
-    def _touched_tests(self) -> list[str]:
-        return [path for path in self._change.paths if is_test_file(path)]
-
-    def _patience(self) -> float:
-        """Return how many seconds the new tests may take on the base: a fault may show as a hang."""
-        longest = float(self._baseline.section.timeout_seconds)
-        run = self._baseline.run
-        return longest if run is None else min(longest, max(HANG_SECONDS, run.seconds * HANG_FACTOR))
-
-    def _run(
-        self,
-        name: str,
-        plan: TestPlan,
-        tree: str,
-        targets: Iterable[str] = (),
-        *,
-        deadline_seconds: float | None = None,
-    ) -> Observed:
-        deadline = deadline_seconds or self._baseline.section.timeout_seconds
-        observed = self._bench.run(
-            RunRequest(name=name, plan=plan, tree=tree, deadline_seconds=deadline, targets=tuple(targets))
-        )
-        self._runs.append(observed.run)
-        return observed
+def _red(greened: Greened, with_tests: Observed | None) -> list[Case]:
+    """Return how the target tests were red; where only their number is known, all that was printed."""
+    if with_tests is not None and not with_tests.has_ids and greened.unloaded:
+        outcome = CaseOutcome.FAILED
+        return [Case(id="", file="", name="", outcome=outcome, message=with_tests.output, collection=True)]
+    return red_cases(greened, with_tests)
 
 
 def _by_guard(findings: Iterable[Finding]) -> _Refusal | None:

@@ -87,7 +87,9 @@ class Inspection:
             raise Ended(Outcome.REFUSED, Reason.GUARD, verdict.summary)
         self.known.wip = WipChange(tree=snapshot.tree)
         if verdict.environment:
-            raise Ended(Outcome.DECLINED, Reason.ENVIRONMENT, verdict.summary)
+            raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, verdict.summary)
+        if verdict.flaky_baseline:
+            raise Ended(Outcome.UNJUDGED, Reason.FLAKY_BASELINE, verdict.summary)
         raise Ended(Outcome.UNVERIFIED, None, verdict.summary)
 
     def _snapshot(self) -> Snapshot:

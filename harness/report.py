@@ -159,12 +159,23 @@ def _tested(verdict: Verdict) -> str:
             "Failing before this change and after it (not touched by it):",
             _code_list(failing_before),
         ]
+    lines += [f"\n{sentence}" for sentence in _when(verdict.runs)]
     lines += [
         "",
         f"Run by the harness on the tree {_code(verdict.tree)}, which is exactly the tree of this branch's "
         f"commit. Isolation: {inert(verdict.isolation)}.",
     ]
     return "\n".join(lines)
+
+
+def _when(runs: Sequence[TestRun]) -> list[str]:
+    """Say which runs were not made for this change alone, and when they were."""
+    return [
+        f"The run {_code(run.name)} was made at {run.at:%Y-%m-%d %H:%M} UTC for an earlier attempt; its "
+        "tree, its command and the tools are the same now."
+        for run in runs
+        if run.reused and run.at
+    ]
 
 
 def _allowed(allowed: Allowed) -> str:

@@ -10,8 +10,10 @@ from domain.model import Category, Verdict
 from domain.ports import Sandbox, SandboxPolicy
 from domain.repo_config import RepoConfig, TestSection
 from harness.baseline import Baseline
-from harness.examination import BASE, Examination
+from harness.examination import Examination
 from harness.guard.change import Change, Trees, read_change
+from harness.kept_baselines import Circumstances, KeptBaselines
+from harness.runs import BASE
 from harness.testing.cases import Observed
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind, diagnose, no_tests_found
 from harness.testing.plan import TestPlan
@@ -54,22 +56,25 @@ class Verifier:
         checkouts: Checkouts,
         *,
         policy: Callable[[SandboxPolicy], SandboxPolicy] | None = None,
+        kept: KeptBaselines | None = None,
     ) -> None:
         """Take the sandbox, the mirror that holds the trees, and the maker of fresh checkouts.
 
-        `policy` may adjust each session's limits.
+        `policy` may adjust each session's limits; `kept` are baselines that need not be run again.
         """
+        self._kept = kept
         self._bench = TestBench(sandbox, checkouts, policy=policy)
         self._trees = trees
 
     def baseline(self, base_commit: str, config: RepoConfig) -> Baseline:
-        """Run the base commit's suite once and diagnose it. Raises SandboxError, GitError."""
+        """Run the base's suite once, or find it kept, and diagnose it. Raises SandboxError, GitError."""
         tree = self._trees.tree_of(base_commit)
-        plan = self._bench.detect(tree, config.test)
+        survey = self._bench.survey(tree, config.test, look_at_tools=self._kept is not None)
+        plan = survey.plan
         observed: Observed | None = None
         problem: EnvironmentProblem | None = no_tests_found()
         while plan is not None:
-            observed = self._run(plan, tree, config.test)
+            observed = self._observed(plan, tree, config.test, survey.toolkit)
             problem = diagnose(observed)
             if problem is None or problem.kind is not ProblemKind.TOOL_MISSING or plan.fallback is None:
                 break
@@ -82,6 +87,26 @@ class Verifier:
             observed=observed,
             problem=problem,
         )
+
+    def _observed(self, plan: TestPlan, tree: str, section: TestSection, toolkit: str) -> Observed:
+        """Return the suite's run; one that shows a broken environment is not kept: it may be mended."""
+        if self._kept is None:
+            return self._run(plan, tree, section)
+        circumstances = Circumstances(
+            tree=tree,
+            plan=plan,
+            timeout_seconds=section.timeout_seconds,
+            isolation=self._bench.isolation,
+            limits=self._bench.limits,
+            toolkit=toolkit,
+        )
+        found = self._kept.find(circumstances)
+        if found is not None:
+            return found
+        observed = self._run(plan, tree, section)
+        if diagnose(observed) is None:
+            self._kept.keep(circumstances, observed)
+        return observed
 
     def read_change(self, base_commit: str, tree: str) -> Change:
         """Read what a tree changes against a commit. Raises GitError."""

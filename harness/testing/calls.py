@@ -83,6 +83,8 @@ def _inner(words: tuple[Word, ...]) -> tuple[Word, ...]:
     if name in {"npx", "bunx"} or (name, second) in _EXECUTORS:
         rest = words[1:] if name in {"npx", "bunx"} else words[2:]
         return _without_options(rest, frozenset({"-p", "--package", "--prefix"}))
+    if name in _RUNNERS and second == "run" and [word.text for word in words[2:3]] == ["test"]:
+        return words  # a script of that name, and not the shell's own `test`
     if name in _RUNNERS and second == "run":
         return _without_options(
             words[2:], frozenset({"--with", "--extra", "--group", "-p", "--python", "-e"})

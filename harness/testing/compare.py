@@ -77,7 +77,7 @@ def red_cases(greened: Greened, with_tests: Observed | None) -> list[Case]:
     cases = with_tests.cases
     unloaded = [c for c in cases.values() if c.collection and is_in(c, greened.unloaded)]
     known = [cases[identity] for identity in greened.tests if identity in cases]
-    files = {case.file for case in unloaded}
+    files = {name for case in unloaded for name in (case.file, case.id)}
     others = [i for i in greened.tests if i not in cases and i.partition("::")[0] not in files]
     return [] if others else known + unloaded
 

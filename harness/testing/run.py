@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -49,6 +50,37 @@ class RunRequest:
     deadline_seconds: float
     targets: Sequence[str] = ()
 
+    def begun(self, isolation: str) -> TestRun:
+        """Return the record of this run as far as it is known when it begins."""
+        return TestRun(
+            name=self.name,
+            command=self.plan.command,
+            tree=self.tree,
+            status=RunStatus.COULD_NOT_RUN,
+            exit_code=-1,
+            seconds=0.0,
+            isolation=isolation,
+            at=datetime.now(UTC),
+        )
+
+
+_TOOLKIT_END = "that is all"
+_TOOLKIT = (
+    'IFS=:; for d in $PATH; do for f in "$d" "$d"/../lib/python3*/site-packages'
+    ' "$d"/../lib/python3/dist-packages "$d"/../lib/node_modules "$d"/../lib/ruby; do'
+    " stat -Lc '%n %Y %i' \"$f\"; done; done 2>/dev/null | cut -c 1-300 | sort -u;"
+    f" cat /etc/os-release 2>/dev/null; echo; echo {_TOOLKIT_END}"
+)
+"""Installing or removing anything changes the time of one of these directories. Nothing of ours runs here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a tree is tested, and the tools that its runs will find, "" where that cannot be said."""
+
+    plan: TestPlan | None
+    toolkit: str
+
 
 class TestBench:
     """Runs test plans, each in a checkout and a session of its own that are gone afterwards."""
@@ -74,17 +106,45 @@ class TestBench:
 
     def detect(self, tree: str, section: TestSection) -> TestPlan | None:
         """Find the test command of a tree. Raises GitError."""
+        return self.survey(tree, section, look_at_tools=False).plan
+
+    def survey(self, tree: str, section: TestSection, *, look_at_tools: bool) -> Survey:
+        """Find the test command of a tree, and the tools that are there. Raises SandboxError, GitError."""
         checkout = self._checkouts.fresh(tree)
         try:
-            return detect(checkout, section)
+            plan = detect(checkout, section)
+            return Survey(plan, self._toolkit(checkout) if look_at_tools and plan else "")
         finally:
             self._checkouts.discard(checkout)
+
+    @property
+    def limits(self) -> str:
+        """Say what limits a session is given, in a form that is the same as long as they are."""
+        nowhere = Path("/")
+        policy = self._policy(SandboxPolicy(writable=nowhere, scratch=nowhere))
+        return repr(replace(policy, writable=nowhere, scratch=nowhere, egress=None, env={}))
+
+    def _toolkit(self, checkout: Path) -> str:
+        """Look at the directories that programs and their libraries are found in; "" where that fails."""
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=checkout.parent))
+        try:
+            session = self._sandbox.open(self._policy(SandboxPolicy(writable=checkout, scratch=scratch)))
+            try:
+                result = session.run(_TOOLKIT, 20)
+            finally:
+                session.close()
+        finally:
+            if scratch.exists():
+                self._checkouts.discard(scratch)
+        is_whole = result.exit_code == 0 and result.output.rstrip().endswith(_TOOLKIT_END)
+        return result.output if is_whole and result.bytes_seen <= len(result.output) + 1024 else ""
 
     def run(self, request: RunRequest) -> Observed:
         """Run and read one plan. Raises SandboxError, GitError."""
         plan = request.plan
         if plan.doubt:
-            return _not_run(request, RunStatus.NOT_EVIDENCE, plan.doubt)
+            refused = replace(request.begun(self.isolation), status=RunStatus.NOT_EVIDENCE, note=plan.doubt)
+            return Observed(run=refused, cases={}, output="")
         checkout = self._checkouts.fresh(request.tree)
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=checkout.parent))
         try:
@@ -103,15 +163,16 @@ class TestBench:
         session = self._sandbox.open(
             self._policy(SandboxPolicy(writable=checkout, scratch=scratch, env=prepared.env))
         )
+        begun = request.begun(self.isolation)
         try:
             result = session.run(prepared.command, request.deadline_seconds)
             evidence = before.evidence(result, scratch, request.plan.directory)
         finally:
             session.close()
         reading = prepared.adapter.read(evidence)
-        return _observed(
-            request, prepared.shown, result, reading, prepared.adapter.shown_output(evidence.output)
-        )
+        begun = replace(begun, command=prepared.shown)
+        shown = prepared.adapter.shown_output(evidence.output)
+        return _observed(begun, request.plan.runner, result, reading, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +214,13 @@ class _Before:
 
 
 def _observed(
-    request: RunRequest, shown: str, result: CommandResult, reading: Reading | None, output: str
+    begun: TestRun, runner: Runner, result: CommandResult, reading: Reading | None, output: str
 ) -> Observed:
     output = plain(output)
-    status, note = judge(request.plan.runner, result, reading, output)
+    status, note = judge(runner, result, reading, output)
     cases = reading.cases if reading else {}
-    run = TestRun(
-        name=request.name,
-        command=shown,
-        tree=request.tree,
+    run = replace(
+        begun,
         status=status,
         exit_code=result.exit_code,
         seconds=result.seconds,
@@ -172,18 +231,6 @@ def _observed(
         failed_ids=frozenset(i for i, case in cases.items() if case.outcome == "failed"),
         tail=clip(output.strip(), TAIL),
         note=note,
+        timed_out=result.timed_out,
     )
     return Observed(run=run, cases=cases, output=clip(output, 256 * 1024))
-
-
-def _not_run(request: RunRequest, status: RunStatus, note: str) -> Observed:
-    run = TestRun(
-        name=request.name,
-        command=request.plan.command,
-        tree=request.tree,
-        status=status,
-        exit_code=-1,
-        seconds=0.0,
-        note=note,
-    )
-    return Observed(run=run, cases={}, output="")

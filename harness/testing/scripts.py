@@ -15,10 +15,11 @@ from harness.testing.files import read_text
 from harness.testing.plan import Reach, Runner
 from harness.testing.shell import Script, Unreadable, parse
 
-MAX_DEPTH = 4
+_MOST_SCRIPTS = 30
+_MOST_TARGETS = 20
 _MANAGERS = frozenset({"npm", "yarn", "pnpm"})
 _SCRIPT_WORDS = frozenset({"run", "run-script"})
-_TARGET = r"^{name}[ \t]*::?(?!=)[^\n]*\n((?:\t[^\n]*\n?|[ \t]*\n)*)"
+_TARGET = r"^{name}[ \t]*::?(?!=)([^\n]*)\n((?:\t[^\n]*\n?|[ \t]*\n)*)"
 _VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*(?::|\?|::)?=[ \t]*([^\n#]*)", re.MULTILINE)
 _USE = re.compile(r"\$[({](\w+)[)}]")
 _HIDES = ("hides", "pipe without", "replaces", "`!`", "background", "changes how", "ignores", "trap")
@@ -40,8 +41,21 @@ class Found:
     doubt: str = ""
 
 
-def look_behind(tree: Path, command: str, *, directory: str = "", depth: int = 0) -> Found:
+def look_behind(tree: Path, command: str) -> Found:
     """Return the runner that a command starts, directly or through scripts, and how to reach it."""
+    return _look(_Known(tree, {}), command, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A tree, and what is known of its scripts: each is looked at once, however they call one another."""
+
+    tree: Path
+    found: dict[tuple[str, str], Found]
+
+
+def _look(known: _Known, command: str, directory: str) -> Found:
+    tree = known.tree
     doubt = why_not_evidence(command)
     try:
         script = parse(command)
@@ -50,15 +64,15 @@ def look_behind(tree: Path, command: str, *, directory: str = "", depth: int = 0
         return Found(doubt=doubt)
     place = joined(directory, directories(script)) if directories(script) else directory
     scripts = [(call, _inner_script(tree, call, place)) for call in calls]
-    inner = [(call, found) for call, found in scripts if found is not None]
+    inner = _tests_among(known, [(call, found) for call, found in scripts if found is not None])
     runners = [call for call in calls if adapter_for(call) is not None and not _adapter_is_silent(call)]
-    if len(inner) + len(runners) != 1 or depth > MAX_DEPTH:
-        doubts = [_behind(tree, found, depth).doubt for _, found in inner] if depth <= MAX_DEPTH else []
+    if len(inner) + len(runners) != 1:
+        doubts = [_behind(known, found).doubt for _, found in inner]
         return Found(doubt=next(filter(None, [doubt, *doubts]), ""), directory=place)
     if runners:
         return _direct(tree, runners[0], place, doubt)
     call, text = inner[0]
-    behind = _behind(tree, text, depth)
+    behind = _behind(known, text)
     is_last = _is_last(script, call)
     return Found(
         runner=_reached(behind, call, is_last)[0],
@@ -67,6 +81,19 @@ def look_behind(tree: Path, command: str, *, directory: str = "", depth: int = 0
         directory=behind.directory,
         doubt=doubt or behind.doubt,
     )
+
+
+def _tests_among(known: _Known, inner: list[tuple[Call, _Inner]]) -> list[tuple[Call, _Inner]]:
+    """Leave out the scripts that only check style or build, where there are others beside them."""
+    if len(inner) < 2:
+        return inner
+    doubts = {id(found): _behind(known, found).doubt for _, found in inner}
+    kept = [
+        (call, found)
+        for call, found in inner
+        if not doubts[id(found)] or any(sign in doubts[id(found)] for sign in _HIDES)
+    ]
+    return kept or inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +119,29 @@ def package_script(tree: Path, directory: str, name: str = "test") -> str:
 
 
 def make_recipe(tree: Path, directory: str, target: str) -> str | None:
-    """Return a target's recipe with the Makefile's own variables put in, or None for no such target."""
+    """Return what a target runs, those it needs included, or None for no such target.
+
+    The Makefile's own variables are put in.
+    """
     for name in ("GNUmakefile", "makefile", "Makefile"):
         text = read_text(tree, f"{directory}/{name}" if directory else name)
-        if match := re.search(_TARGET.format(name=re.escape(target)), text + "\n", re.MULTILINE):
-            return _expanded(match[1], dict(_VARIABLE.findall(text)))
         if text:
-            return None
+            recipe = _recipe(text + "\n", target, set())
+            return None if recipe is None else _expanded(recipe, dict(_VARIABLE.findall(text)))
     return None
+
+
+def _recipe(text: str, target: str, seen: set[str]) -> str | None:
+    seen.add(target)
+    match = re.search(_TARGET.format(name=re.escape(target)), text, re.MULTILINE)
+    if match is None:
+        return None
+    needed, sign, inline = match[1].partition("#")[0].partition(";")
+    parts = [inline.strip() + "\n"] if sign else []
+    for other in needed.split():
+        if re.fullmatch(r"[\w.-]+", other) and other not in seen and len(seen) < _MOST_TARGETS:
+            parts.append(_recipe(text, other, seen) or "")
+    return "".join([*parts, match[2]])[:20_000]
 
 
 def makefile_doubt(tree: Path, directory: str) -> str:
@@ -205,10 +247,19 @@ def _make_call(tree: Path, call: Call, place: str) -> _Inner | None:
     return None if recipe is None else _Inner(recipe, place, "the Makefile's recipe", False)
 
 
-def _behind(tree: Path, inner: _Inner, depth: int) -> Found:
-    if inner.source.startswith("the Makefile"):
-        return _behind_recipe(tree, inner, depth)
-    found = look_behind(tree, inner.text, directory=inner.directory, depth=depth + 1)
+def _behind(known: _Known, inner: _Inner) -> Found:
+    key = (inner.text, inner.directory)
+    if key not in known.found:
+        if len(known.found) >= _MOST_SCRIPTS:
+            return Found(directory=inner.directory, doubt="more scripts than can be looked through")
+        known.found[key] = Found(directory=inner.directory)  # for a script that calls itself
+        is_recipe = inner.source.startswith("the Makefile")
+        known.found[key] = _behind_recipe(known, inner) if is_recipe else _behind_script(known, inner)
+    return known.found[key]
+
+
+def _behind_script(known: _Known, inner: _Inner) -> Found:
+    found = _look(known, inner.text, inner.directory)
     doubt = f"{inner.source}: {found.doubt}" if found.doubt else ""
     is_last = found.reach is Reach.CALL and _ends_with_runner(inner.text)
     reach = Reach.SCRIPT if is_last and inner.takes_words else Reach.ENVIRONMENT
@@ -217,18 +268,19 @@ def _behind(tree: Path, inner: _Inner, depth: int) -> Found:
     )
 
 
-def _behind_recipe(tree: Path, inner: _Inner, depth: int) -> Found:
+def _behind_recipe(known: _Known, inner: _Inner) -> Found:
+    tree = known.tree
     doubt = makefile_doubt(tree, inner.directory) or recipe_doubt(inner.text)
     found: list[Found] = []
     for line in inner.text.replace("\\\n", " ").splitlines():
         text = re.sub(r"^[@+-]*", "", line.strip()).replace("$$", "$")
         if text and not text.startswith("#"):
-            found.append(look_behind(tree, text, directory=inner.directory, depth=depth + 1))
-    known = [each for each in found if each.runner is not Runner.OUTPUT]
-    if len(known) != 1:
+            found.append(_look(known, text, inner.directory))
+    runners = [each for each in found if each.runner is not Runner.OUTPUT]
+    if len(runners) != 1:
         return Found(doubt=doubt, directory=inner.directory)
     return Found(
-        runner=known[0].runner, arguments=known[0].arguments, directory=known[0].directory, doubt=doubt
+        runner=runners[0].runner, arguments=runners[0].arguments, directory=runners[0].directory, doubt=doubt
     )
 
 
@@ -265,7 +317,8 @@ def _ends_with_runner(text: str) -> bool:
 
 
 def _expanded(recipe: str, variables: Mapping[str, str]) -> str:
-    """Put a Makefile's variables into a recipe, a few levels deep; unknown ones are left as they are."""
+    """Put a Makefile's variables into a recipe, a few levels deep; make takes unknown ones for nothing."""
+    known = {"MAKE": "make", "PYTHON": "python3", **variables}
     for _ in range(3):
-        recipe = _USE.sub(lambda match: variables.get(match[1], match[0]).strip(), recipe)[:20_000]
+        recipe = _USE.sub(lambda match: known.get(match[1], "").strip(), recipe)[:20_000]
     return recipe

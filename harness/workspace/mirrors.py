@@ -13,7 +13,10 @@ LAST_USE = "HEAD"
 """The file in a mirror whose time says when the mirror was last used. Git itself never writes it again."""
 
 _TIDIED = "tidied"
-_CACHES = ("decoy",)
+KEPT_BASELINES = "baselines"
+"""The directory in a mirror that holds test runs of its commits."""
+
+_CACHES = ("decoy", KEPT_BASELINES)
 _ATTEMPT_REF = re.compile(r"attempts/(\d{1,18})")
 
 

@@ -105,7 +105,7 @@ def test_a_broken_environment_costs_nothing(tmp_path: Path) -> None:
 
     result = workshop.attempt(agent)
 
-    assert (result.outcome, result.reason) == (Outcome.DECLINED, Reason.ENVIRONMENT)
+    assert (result.outcome, result.reason) == (Outcome.UNJUDGED, Reason.ENVIRONMENT)
     assert "gone" in result.detail
     assert "run" not in agent.uses and workshop.left_over() == []
 

@@ -79,8 +79,9 @@ class CargoAdapter(Adapter):
         sections = _Sections(evidence)
         for line in evidence.output.splitlines():
             sections.take(line)
-        cases = [*sections.finished(), *_unbuilt(evidence)]
-        if sections.agrees and cases:
+        unbuilt = list(_unbuilt(evidence))
+        cases = [*sections.finished(), *unbuilt]
+        if cases and (sections.agrees or (unbuilt and not sections.begun)):
             return reading_of(cases)
         return read_counts(evidence.output)
 
@@ -165,6 +166,11 @@ class _Sections:
         if self._open or not self._sections:
             self.agrees = False
         return list(self._cases.values())
+
+    @property
+    def begun(self) -> bool:
+        """Whether any binary's tests have run."""
+        return bool(self._sections or self._open)
 
     def _begin(self, path: str, crate: str) -> None:
         if self._open:

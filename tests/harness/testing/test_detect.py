@@ -197,6 +197,15 @@ def package(script: str, **others: str) -> str:
         ({"Makefile": "test:\n\tgo test ./...\n"}, "make test", Runner.GO, Reach.ENVIRONMENT),
         ({"Makefile": "P=python3\ntest:\n\t$(P) -m pytest\n"}, None, Runner.PYTEST, Reach.ENVIRONMENT),
         ({"Makefile": "test:\n\tjest\n"}, "make test", Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({"Makefile": "test: u\n\nu:\n\tpytest $(ARGS)\n"}, None, Runner.PYTEST, Reach.ENVIRONMENT),
+        ({"Makefile": "test: ; go test ./...\n"}, None, Runner.GO, Reach.ENVIRONMENT),
+        (
+            {"package.json": package("npm run lint && npm run u", lint="eslint .", u="mocha")},
+            None,
+            Runner.MOCHA,
+            Reach.ENVIRONMENT,
+        ),
+        ({}, "hatch run test", Runner.OUTPUT, Reach.ENVIRONMENT),
         ({}, "tox -e py311", Runner.PYTEST, Reach.ENVIRONMENT),
         ({}, "bundle exec rspec", Runner.RSPEC, Reach.CALL),
         ({}, "./mvnw -B test", Runner.MAVEN, Reach.CALL),
@@ -290,6 +299,7 @@ def test_examples_and_fixtures_are_no_suites(tmp_path: Path) -> None:
         ({"Makefile": "MAKEFLAGS += -i\ntest:\n\tpytest\n"}, "make test", "MAKEFLAGS"),
         ({"Makefile": "SHELL := /bin/true\ntest:\n\tpytest\n"}, "make test", "no shell"),
         ({"a/Makefile": "test:\n\tpytest || true\n"}, "make -C a test", "|| true"),
+        ({"Makefile": "test: unit\n\nunit:\n\tpytest || true\n"}, "make test", "|| true"),
         ({"package.json": package("make test"), "Makefile": "test:\n\t-jest\n"}, "npm test", "begins with"),
     ],
 )
@@ -312,3 +322,16 @@ def test_a_workspace_is_tested_whole(tmp_path: Path) -> None:
     plan = found(tmp_path, {"Cargo.toml": "[package]\n[workspace]\nmembers = ['a']\n"})
 
     assert plan is not None and plan.command.endswith("--workspace")
+
+
+def test_scripts_that_call_one_another_without_end_are_left_at_once(tmp_path: Path) -> None:
+    names = [f"s{number}" for number in range(40)]
+    everything = " && ".join(f"npm run {name}" for name in names[:6])
+    targets = " ".join(names)
+    files = {
+        "package.json": package(everything, **dict.fromkeys(names, everything)),
+        "Makefile": "".join(f"{name}: {targets}\n\techo\n\n" for name in ("test", *names)),
+    }
+
+    assert found(tmp_path, files) is not None
+    assert found(tmp_path, files, command="make test") is not None

@@ -12,9 +12,10 @@ import pytest
 
 from domain.model import Category, RunStatus
 from domain.repo_config import RepoConfig, TestSection
+from harness.kept_baselines import KeptBaselines
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.testing.diagnosis import ProblemKind
-from harness.verify import VerifiedChange, Verifier
+from harness.verify import Baseline, VerifiedChange, Verifier
 from harness.workspace import remove_tree
 from tests.harness.git_world import World
 
@@ -87,3 +88,17 @@ def test_a_service_that_is_not_there_is_named(world: World, verifier: Verifier) 
 
     assert baseline.problem is not None and baseline.problem.kind is ProblemKind.SERVICE
     assert baseline.run is not None and baseline.run.status is RunStatus.COULD_NOT_TELL
+
+
+@pytest.mark.long
+def test_a_kept_baseline_is_found_again_from_another_session(world: World, uid: int | None) -> None:
+    base, _ = world.fetched({"calc.py": BUGGY, "tests/__init__.py": "", "tests/test_calc.py": TEST})
+    kept = KeptBaselines(world.mirror.path / "baselines")
+
+    def baseline() -> Baseline:
+        sandbox = BubblewrapSandbox(uid=uid, nice=False)
+        return Verifier(sandbox, world.mirror, Checkouts(world), kept=kept).baseline(base, RepoConfig())
+
+    first, second = baseline().run, baseline().run
+    assert first is not None and second is not None
+    assert not first.reused and second.reused

@@ -1,0 +1,114 @@
+"""The runs of one examination: which trees are tested, with which tests, and what was seen each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from domain.model import TestRun
+from harness.baseline import Baseline
+from harness.document_links import Site
+from harness.guard.change import Change, Trees
+from harness.testing.cases import Observed
+from harness.testing.paths import is_test_file, is_test_side
+from harness.testing.plan import TestPlan
+from harness.testing.run import RunRequest, TestBench
+
+BASE, BASE_WITH_TESTS = "base", "base + new tests"
+FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
+BASE_AGAIN = "base, again"
+BASE_WITH_TESTS_AGAIN, FIXED_AGAIN = "base + new tests, again", "fixed, new tests again"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git knows it without being told; the difference to it is all of a tree."""
+HANG_SECONDS = 20.0
+HANG_FACTOR = 5
+"""New tests on the base hang if they take longer than this, and than so many runs of its whole suite."""
+
+
+class Runs:
+    """Makes the runs, and keeps the record of each in the order in which they were made."""
+
+    def __init__(self, trees: Trees, bench: TestBench, change: Change, baseline: Baseline) -> None:
+        self._trees, self._bench = trees, bench
+        self._change, self._baseline = change, baseline
+        self.records: list[TestRun] = [baseline.run] if baseline.run else []
+
+    def fixed(self, plan: TestPlan) -> Observed:
+        """Run the whole suite on the changed tree."""
+        return self._run(FIXED, plan, self._change.tree)
+
+    def fixed_again(self, plan: TestPlan, targets: Iterable[str]) -> Observed:
+        """Run some test files of the changed tree once more."""
+        return self._run(FIXED_AGAIN, plan, self._change.tree, targets)
+
+    def base_again(self, plan: TestPlan, targets: Iterable[str] = ()) -> Observed:
+        """Run the unchanged base once more, whole or some of its test files."""
+        return self._run(BASE_AGAIN, plan, self._baseline.tree, targets)
+
+    def new_tests(self, plan: TestPlan, name: str = BASE_WITH_TESTS) -> Observed | None:
+        """Run the change's own tests on the base code, or return None if it has none."""
+        tree = self.base_with_new_tests()
+        if tree is None:
+            return None
+        return self._run(name, plan, tree, self.targets(), deadline_seconds=self._patience())
+
+    def original_tests(self, plan: TestPlan) -> Observed | None:
+        """Run the original tests on the new code, if the change touches any that were there."""
+        deltas = self._change.deltas
+        side = [path for path in self._change.paths if is_test_side(path)]
+        existing = [path for path in side if deltas[path].old is not None]
+        support = [path for path in side if not is_test_file(path)]
+        if not existing and not support:
+            return None
+        tree = self._trees.overlay(self._change.tree, self._change.base_tree, side)
+        return self._run(FIXED_ORIGINAL_TESTS, plan, tree)
+
+    def base_with_new_tests(self) -> str | None:
+        """Return the base tree with the change's new and changed tests, or None if it has no tests."""
+        deltas = self._change.deltas
+        if not any(deltas[path].new is not None for path in self.touched_tests()):
+            return None
+        paths = [path for path in self._change.paths if is_test_side(path) and deltas[path].new is not None]
+        return self._trees.overlay(self._change.base_tree, self._change.tree, paths)
+
+    def site(self, tree: str) -> Site:
+        """Return a tree as the links in its documents see it. Raises GitError."""
+        paths = frozenset(changed.path for changed in self._trees.changes(EMPTY_TREE, tree))
+
+        def read(path: str) -> str:
+            return (self._trees.read_file(tree, path) or b"").decode("utf-8", "replace")
+
+        return Site(paths, read)
+
+    def touched_tests(self) -> list[str]:
+        """Return the test files that the change touches."""
+        return [path for path in self._change.paths if is_test_file(path)]
+
+    def targets(self) -> list[str]:
+        """Return those of them that the changed tree still has."""
+        return [path for path in self.touched_tests() if self._change.deltas[path].new is not None]
+
+    def named(self, *names: str) -> TestRun | None:
+        """Return the first run of the first of these names that was made."""
+        return next((run for name in names for run in self.records if run.name == name), None)
+
+    def _patience(self) -> float:
+        """Return how many seconds the new tests may take on the base: a fault may show as a hang."""
+        longest = float(self._baseline.section.timeout_seconds)
+        run = self._baseline.run
+        return longest if run is None else min(longest, max(HANG_SECONDS, run.seconds * HANG_FACTOR))
+
+    def _run(
+        self,
+        name: str,
+        plan: TestPlan,
+        tree: str,
+        targets: Iterable[str] = (),
+        *,
+        deadline_seconds: float | None = None,
+    ) -> Observed:
+        deadline = deadline_seconds or self._baseline.section.timeout_seconds
+        observed = self._bench.run(
+            RunRequest(name=name, plan=plan, tree=tree, deadline_seconds=deadline, targets=tuple(targets))
+        )
+        self.records.append(observed.run)
+        return observed
