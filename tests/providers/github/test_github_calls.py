@@ -62,6 +62,7 @@ def test_a_limit_that_does_not_say_how_long_is_at_least_a_minute_and_grows(
     assert refused.value.retry_after == 60.0, "a success in between starts anew"
 
 
+@pytest.mark.long
 def test_the_hourly_limit_waits_for_its_reset_by_githubs_clock(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -74,6 +75,7 @@ def test_the_hourly_limit_waits_for_its_reset_by_githubs_clock(
     assert refused.value.retry_after is not None and 1195 <= refused.value.retry_after <= 1202
 
 
+@pytest.mark.long
 def test_a_lacking_permission_is_no_limit_and_is_said_once(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -85,6 +87,7 @@ def test_a_lacking_permission_is_no_limit_and_is_said_once(
     assert naps.slept == [] and stage.state.faults[0].times == 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drop", [False, True], ids=["502", "a broken connection"])
 def test_reading_is_tried_again_a_few_times(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps, drop: bool
@@ -98,6 +101,7 @@ def test_reading_is_tried_again_a_few_times(
     assert len(naps.slept) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drop", [False, True], ids=["502", "a broken connection"])
 def test_a_write_whose_answer_was_lost_is_looked_for_and_not_done_again(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, drop: bool
@@ -111,6 +115,7 @@ def test_a_write_whose_answer_was_lost_is_looked_for_and_not_done_again(
     assert [each.number for each in stage.state.local.pulls(issue.repository_id)] == [pull.number]
 
 
+@pytest.mark.long
 def test_a_page_of_something_else_in_between_is_an_outage(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -120,6 +125,7 @@ def test_a_page_of_something_else_in_between_is_an_outage(
         forge.issue(issue)
 
 
+@pytest.mark.long
 def test_an_answer_without_what_is_needed_is_an_error_and_no_crash(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -129,6 +135,7 @@ def test_an_answer_without_what_is_needed_is_an_error_and_no_crash(
             forge.issue(issue)
 
 
+@pytest.mark.long
 def test_an_issue_that_is_not_seen_yet_is_looked_for_twice(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -149,6 +156,7 @@ def test_a_renamed_repository_is_followed_by_its_id(
     assert fresh.comments(issue)[0].author == forge.identity, "found under its old name after a restart"
 
 
+@pytest.mark.long
 def test_a_transferred_issue_is_gone_from_here(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -175,6 +183,7 @@ def test_no_redirect_takes_the_token_elsewhere(
     assert {seen.headers["host"] for seen in authorized} == {stage.server.origin.removeprefix("http://")}
 
 
+@pytest.mark.long
 def test_pages_that_go_round_in_a_circle_end(stage: GithubStage, forge: GithubForge, issue: IssueRef) -> None:
     link = {"Link": f'<{stage.server.url}/x?per_page=100&page=2>; rel="next"'}
     stage.state.faults.append(Fault("GET", COMMENTS, status=200, body=[], headers=link, times=99))

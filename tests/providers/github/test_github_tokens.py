@@ -47,6 +47,7 @@ def test_no_call_has_more_permissions_than_it_needs(
     assert not granted & {"workflows", "administration", "secrets", "actions"}
 
 
+@pytest.mark.long
 def test_a_reading_token_serves_again_for_a_while(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_reading_token_serves_again_for_a_while(
     assert forge.issue(issue).title, "it can be used again"
 
 
+@pytest.mark.long
 def test_a_token_is_not_used_in_the_last_minutes_of_its_life(
     stage: GithubStage, repository_id: str, issue: IssueRef
 ) -> None:
@@ -80,6 +82,7 @@ def test_a_token_that_died_too_soon_is_renewed_once(
     assert len(minted(stage)) == 1 and naps.slept == []
 
 
+@pytest.mark.long
 def test_a_young_token_is_given_a_moment(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_young_token_is_given_a_moment(
     assert naps.slept == [1.0, 2.0] and len(minted(stage)) == 1
 
 
+@pytest.mark.long
 def test_tokens_that_are_always_refused_end_in_an_error(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -112,6 +116,7 @@ def test_every_token_is_registered_before_it_is_used(
     assert access.secret in stage.state.revoked and access.secret not in repr(access)
 
 
+@pytest.mark.long
 def test_a_revocation_that_fails_is_no_failure(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -129,6 +134,7 @@ def test_a_lacking_permission_is_named(stage: GithubStage, forge: GithubForge, i
     assert forge.ensure_comment(issue, "status", "x").id, "granted meanwhile: the next token has it"
 
 
+@pytest.mark.long
 def test_a_suspended_installation_stops_its_account_alone(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -139,6 +145,7 @@ def test_a_suspended_installation_stops_its_account_alone(
     assert forge.ensure_comment(issue, "status", "x").id
 
 
+@pytest.mark.long
 def test_an_installation_that_is_gone_is_not_found_and_found_again(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -170,6 +177,7 @@ def test_an_empty_list_serves_nobody(stage: GithubStage, repository_id: str) -> 
     assert stage.state.seen == []
 
 
+@pytest.mark.long
 def test_a_token_for_several_repositories_is_not_used(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
