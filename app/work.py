@@ -186,7 +186,13 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
-    runner = GitRunner(settings.data_dir / "git-home", redact=redact, committer=committer)
+    authority = network_variables().get("REQUESTS_CA_BUNDLE")
+    runner = GitRunner(
+        settings.data_dir / "git-home",
+        redact=redact,
+        committer=committer,
+        ca_file=Path(authority) if authority else None,
+    )
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
     workspaces.sweep()
     return Bench(

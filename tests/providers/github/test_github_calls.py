@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +200,37 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 def test_waiting_is_bounded_whatever_is_asked_for(patience: Patience) -> None:
     assert max(replace(patience, first_wait=99.0).backoff(n) for n in range(1, 60)) <= patience.longest_wait
+
+
+def test_a_comment_that_is_deleted_while_it_is_rewritten_is_written_anew(
+    stage: GithubStage, forge: GithubForge, issue: IssueRef
+) -> None:
+    forge.ensure_comment(issue, "status", "working")
+    stage.state.faults.append(Fault("PATCH", r".*/issues/comments/\d+", status=404, body={"message": "Gone"}))
+    assert forge.ensure_comment(issue, "status", "done").body.startswith("done")
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_used(
+    stage: GithubStage, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, stage.server.origin)
+    api = Api("http://github.invalid/api/v3", Patience(tries=1))
+    with pytest.raises(ForgeError):
+        api.call("GET", "/app", auth=None)
+    assert stage.server.asked == ["http://github.invalid/api/v3/app"]
+
+
+def test_netrc_and_cookies_are_not_used(
+    stage: GithubStage, forge: GithubForge, issue: IssueRef, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password not-this-one\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    cookie = {"Set-Cookie": "session=abc; Path=/"}
+    stage.state.faults.append(Fault("GET", ISSUE, status=502, headers=cookie))
+    assert forge.issue(issue).title
+    for seen in stage.state.seen:
+        assert "cookie" not in seen.headers and not seen.headers["authorization"].startswith("Basic")
