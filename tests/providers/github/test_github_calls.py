@@ -10,7 +10,8 @@ import pytest
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
 from domain.model import Actor, IssueRef
 from providers.conformance.stage import proposal
-from providers.github.calls import Api, Patience
+from providers.github import wire
+from providers.github.calls import Api, Patience, Reply
 from providers.github.forge import GithubForge
 from tests.providers.github.conftest import Naps
 from tests.providers.github.stage import GithubStage
@@ -185,6 +186,19 @@ def test_no_redirect_takes_the_token_elsewhere(
 
 
 @pytest.mark.long
+def test_the_next_page_is_found_among_whatever_links() -> None:
+    def following(link: str) -> dict[str, str]:
+        return Reply({"link": link}, None).next_page
+
+    address = "https://api.github.com/repositories/1/issues?labels=a,b%2Cc&page=2"
+    last = '<https://api.github.com/x?page=9>; rel="last"'
+    assert following(f'<{address}>; rel="next", {last}') == {"labels": "a,b,c", "page": "2"}
+    assert following(f'{last}, <{address}>; rel="next"')["page"] == "2"
+    assert following(last) == following("") == following("nonsense") == {}
+    with pytest.raises(ForgeError):
+        following('<http://[::1>; rel="next"')
+
+
 def test_pages_that_go_round_in_a_circle_end(stage: GithubStage, forge: GithubForge, issue: IssueRef) -> None:
     link = {"Link": f'<{stage.server.url}/x?per_page=100&page=2>; rel="next"'}
     stage.state.faults.append(Fault("GET", COMMENTS, status=200, body=[], headers=link, times=99))
@@ -234,3 +248,24 @@ def test_netrc_and_cookies_are_not_used(
     assert forge.issue(issue).title
     for seen in stage.state.seen:
         assert "cookie" not in seen.headers and not seen.headers["authorization"].startswith("Basic")
+
+
+@pytest.mark.parametrize("value", ["x", "", "1e999", "-"])
+def test_a_limit_header_that_is_no_number_disturbs_nobody(
+    stage: GithubStage, forge: GithubForge, issue: IssueRef, value: str
+) -> None:
+    headers = {"X-RateLimit-Limit": value, "X-RateLimit-Remaining": value, "X-RateLimit-Reset": value}
+    stage.state.faults.append(Fault("GET", COMMENTS, status=200, body=[], headers=headers))
+    assert forge.comments(issue) == ()
+
+
+def test_an_answer_is_bounded_in_size_and_time(
+    stage: GithubStage, forge: GithubForge, issue: IssueRef, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "MOST_BYTES", 100)
+    with pytest.raises(ForgeUnavailable, match="more than 100 bytes"):
+        forge.issue(issue)
+    monkeypatch.undo()
+    monkeypatch.setattr(wire, "WHOLE_SECONDS", 0.0)
+    with pytest.raises(ForgeUnavailable, match="took more than 0 s"):
+        forge.issue(issue)
