@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
@@ -188,3 +190,21 @@ def test_a_token_for_several_repositories_is_not_used(
         forge.ensure_comment(issue, "status", "x")
     revocations = [seen for seen in stage.state.seen if seen.method == "DELETE"]
     assert "ghs_toomuch_abcdef" in revocations[-1].headers["authorization"]
+
+
+@pytest.mark.long
+def test_many_threads_leave_no_token_behind_and_no_comment_twice(
+    stage: GithubStage, forge: GithubForge, issue: IssueRef
+) -> None:
+    def work(number: int) -> None:
+        for text in ("one", "two", "three"):
+            forge.issue(issue)
+            forge.ensure_comment(issue, f"topic-{number}", text)
+            forge.permission_of(issue.repository_id, forge.identity)
+        forge.revoke_access(forge.clone_access(issue.repository_id))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(forge.comments(issue)) == 8
+    forge.close()
+    assert stage.state.tokens == {}

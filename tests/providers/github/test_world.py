@@ -28,7 +28,7 @@ def holding(
     """Return the headers of somebody with a token for a repository."""
     installation = stage.state.installations[OWNER]
     ids = frozenset({int(repository_id)})
-    stage.state.tokens[SECRET] = Token(installation, ids, permissions, stage.state.now() + life)
+    stage.state.tokens[SECRET] = Token(installation, ids, permissions, stage.state.now() + seconds)
     return {"Authorization": f"Bearer {SECRET}"}
 
 
