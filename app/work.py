@@ -191,6 +191,7 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         settings.data_dir / "git-home",
         redact=redact,
         committer=committer,
+        protocols=_protocols(settings),
         ca_file=Path(authority) if authority else None,
     )
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
@@ -239,6 +240,12 @@ def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
         certificates=certificates(network_variables()),
     )
     return SetupPhase(cache, rules, ask_clients=lambda: ask_clients(client_environment()))
+
+
+def _protocols(settings: WorkerSettings) -> frozenset[str]:
+    """Return how git may reach a remote: in clear text only on this machine, where a forge is being tried."""
+    near = {"http"} if settings.github_api_url.startswith("http://") else set()
+    return frozenset({"https", "file", *near})
 
 
 def _agent(settings: WorkerSettings) -> ChildAgent:
