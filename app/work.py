@@ -191,7 +191,7 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         settings.data_dir / "git-home",
         redact=redact,
         committer=committer,
-        protocols=_protocols(settings),
+        protocols=git_protocols(settings),
         ca_file=Path(authority) if authority else None,
     )
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
@@ -242,7 +242,7 @@ def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
     return SetupPhase(cache, rules, ask_clients=lambda: ask_clients(client_environment()))
 
 
-def _protocols(settings: WorkerSettings) -> frozenset[str]:
+def git_protocols(settings: WorkerSettings) -> frozenset[str]:
     """Return how git may reach a remote: in clear text only on this machine, where a forge is being tried."""
     near = {"http"} if settings.github_api_url.startswith("http://") else set()
     return frozenset({"https", "file", *near})

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from app.forges import OwnIds, close_forges, open_forges
 from app.settings import WorkerSettings, load_worker_settings
+from app.work import git_protocols
 from domain.errors import ConfigurationError, ForgeUnavailable
 from domain.text import Redactor
 from tests.providers.github.stage import GithubStage
@@ -81,3 +82,9 @@ def test_what_github_needs_is_not_asked_for_where_it_is_not_served(settings: Wor
     assert list(open_forges(settings.model_copy(update=changes))) == ["local"]
     with pytest.raises(ConfigurationError, match="FIXWRIGHT_GITHUB_APP_ID: is not set"):
         open_forges(settings.model_copy(update={"github_app_id": ""}))
+
+
+def test_git_speaks_in_clear_text_on_this_machine_only(settings: WorkerSettings) -> None:
+    assert git_protocols(settings) == {"https", "file", "http"}
+    real = settings.model_copy(update={"github_api_url": "https://github.example.com/api/v3"})
+    assert git_protocols(real) == {"https", "file"}
