@@ -189,7 +189,14 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
-    runner = GitRunner(settings.data_dir / "git-home", redact=redact, committer=committer)
+    authority = network_variables().get("REQUESTS_CA_BUNDLE")
+    runner = GitRunner(
+        settings.data_dir / "git-home",
+        redact=redact,
+        committer=committer,
+        protocols=git_protocols(settings),
+        ca_file=Path(authority) if authority else None,
+    )
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
     workspaces.sweep()
     return Bench(
@@ -254,6 +261,12 @@ def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
         certificates=certificates(network_variables()),
     )
     return SetupPhase(cache, rules, ask_clients=lambda: ask_clients(client_environment()))
+
+
+def git_protocols(settings: WorkerSettings) -> frozenset[str]:
+    """Return how git may reach a remote: in clear text only on this machine, where a forge is being tried."""
+    near = {"http"} if settings.github_api_url.startswith("http://") else set()
+    return frozenset({"https", "file", *near})
 
 
 def _agent(settings: WorkerSettings) -> ChildAgent:

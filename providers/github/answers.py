@@ -17,6 +17,7 @@ _LIMIT_WORDS = re.compile(
     r"rate limit|abuse detection|wait a few minutes|retry your request again later|submitted too quickly",
     re.IGNORECASE,
 )
+_TOO_FAST = "was submitted too quickly"
 _NOT_GRANTED = re.compile(r"not accessible by|not granted to this installation", re.IGNORECASE)
 
 
@@ -52,7 +53,8 @@ class Refusal:
 def judge(status: int, headers: Headers, data: object, now: float) -> Refusal:
     """Say what an answer of 400 and above means. `now` is our clock, in seconds since 1970."""
     message = said(data) or f"status {status}"
-    if status in {403, 429} and _is_limit(status, headers, message):
+    too_fast = status == 422 and _TOO_FAST in message
+    if too_fast or (status in {403, 429} and _is_limit(status, headers, message)):
         return Refusal(Kind.LIMITED, status, message, seconds_to_wait(headers, now))
     if status == 401:
         return Refusal(Kind.UNAUTHORIZED, status, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,8 @@ MOST_REDIRECTS = 3
 SHORTEST_BLIND_WAIT = 60.0
 LONGEST_BLIND_WAIT = 900.0
 """Seconds after a limit of which GitHub does not say how long it lasts; doubled each time in a row."""
+
+_NEXT = re.compile(r'<([^<>]*)>[^<>]*;\s*rel="next"')
 
 Json = Mapping[str, object]
 Query = Mapping[str, str | int]
@@ -85,13 +88,12 @@ class Reply:
 
     @property
     def next_page(self) -> dict[str, str]:
-        """The query of the next page, {} on the last."""
-        link = self.headers.get("link", "")
-        for part in link.split(","):
-            address, _, kind = part.partition(";")
-            if 'rel="next"' in kind:
-                return dict(parse_qsl(urlsplit(address.strip().strip("<>")).query))
-        return {}
+        """The query of the next page, {} on the last. Raises ForgeError for an address that is none."""
+        match = _NEXT.search(self.headers.get("link", ""))
+        try:
+            return dict(parse_qsl(urlsplit(match[1]).query)) if match else {}
+        except ValueError:
+            raise ForgeError("GitHub's address of the next page cannot be read") from None
 
 
 @dataclass(slots=True)
@@ -196,13 +198,12 @@ class Api:
         wire = Wire(self.session, self.origin)
         headers = {"Accept": "application/vnd.github+json"}
         try:
-            status, answered, text = requester.requestJson(verb, path, dict(query or {}), headers, body, wire)
+            status, _, text = requester.requestJson(verb, path, dict(query or {}), headers, body, wire)
         except Redirected as redirected:
             return None, Reply({}, None, redirected.location or "-")
         data = _parsed(text, status)
-        known = {name.lower(): str(value) for name, value in answered.items()}
-        refusal = judge(status, known, data, self.patience.now()) if status >= 400 else None
-        return refusal, Reply(known, data)
+        refusal = judge(status, wire.answered, data, self.patience.now()) if status >= 400 else None
+        return refusal, Reply(wire.answered, data)
 
     def _wait_after_loss(self, what: str, verb: str, lost: Lost, tries: int) -> None:
         if not lost.unsent and verb not in {"GET", "HEAD", "DELETE", "PUT"}:

@@ -40,7 +40,11 @@ class CommentBook:
         return self._single(mine) if len(mine) > 1 else posted
 
     def _patch(self, comment: Comment, text: str) -> Comment:
-        reply = self._desk.call("PATCH", f"/issues/comments/{comment.id}", body={"body": text})
+        """Rewrite a comment, or write it anew where somebody has deleted it just now."""
+        try:
+            reply = self._desk.call("PATCH", f"/issues/comments/{comment.id}", body={"body": text})
+        except NotFound:
+            reply = self._desk.call("POST", f"/issues/{self._number}/comments", body={"body": text})
         return shapes.comment(shapes.obj(reply.data, "comment"))
 
     def _single(self, mine: list[Comment]) -> Comment:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
+from urllib.parse import unquote
 
 from domain.errors import ForgeError, NotFound
 from providers.github import shapes
@@ -51,7 +52,8 @@ class Desk:
         if not reply.location:
             return reply
         path = f"/repositories/{self._place.repository_id}{rest}"
-        if within(self._api, reply.location).partition("?")[0] != path:
+        there = within(self._api, reply.location).partition("?")[0]
+        if unquote(there) != unquote(path):
             raise NotFound(f"it was moved out of the repository {self.token.full_name}, or is elsewhere now")
         reply = self._authorized(lambda: self._api_call(verb, path, query, body))
         if reply.location:

@@ -40,10 +40,10 @@ def labelled_issues(desk: Desk, labels: Sequence[str], changed_since: datetime) 
     """Yield open issues with one of the labels, each once, oldest first; page by page."""
     since = max(changed_since.astimezone(UTC) if changed_since.year > 1 else _EARLIEST, _EARLIEST)
     lists = [_with_label(desk, label, since) for label in dict.fromkeys(labels)]
-    last = 0
+    seen: set[int] = set()
     for found in heapq.merge(*lists, key=lambda issue: issue.number):
-        if found.number != last:
-            last = found.number
+        if found.number not in seen:
+            seen.add(found.number)
             yield found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -59,6 +60,7 @@ class Tokens:
         self._app = app
         self._now = app.api.patience.now
         self._kept: dict[tuple[str, Need], Token] = {}
+        self._users: Counter[str] = Counter()
         self._live: set[str] = set()
         self._listeners: list[Callable[[str], None]] = []
         self._lock = threading.Lock()
@@ -71,32 +73,44 @@ class Tokens:
                 tell(secret)
 
     def take(self, repository_id: str, installation_id: int, need: Need) -> Token:
-        """Return a token with these permissions: one that is kept, or a new one. Raises ForgeError."""
+        """Return a token with these permissions, to be given back: one that is kept, or a new one.
+
+        Raises NotFound, PermissionRefused, ForgeUnavailable, ForgeError.
+        """
         key = (repository_id, need)
         with self._lock:
             kept = self._kept.get(key)
-        if kept is not None and self._is_good(kept):
-            return kept
+            if kept is not None and self._is_good(kept):
+                self._users[kept.secret] += 1
+                return kept
         token = self.mint(installation_id, need, repository_id=repository_id)
-        if token.is_reading:
-            with self._lock:
-                old, self._kept[key] = self._kept.get(key), token
-            if old is not None and not self._is_good(old):
-                self.revoke(old)
+        with self._lock:
+            self._users[token.secret] += 1
+            old = self._kept.get(key)
+            if token.is_reading:
+                self._kept[key] = token
+            is_idle = token.is_reading and old is not None and not self._users[old.secret]
+        if old is not None and is_idle:
+            self.revoke(old)
         return token
 
     def give_back(self, token: Token) -> None:
-        """End an operation: what is kept stays, everything else is revoked."""
+        """End an operation: what is kept or used by another one stays, everything else is revoked."""
         with self._lock:
+            self._users[token.secret] -= 1
+            is_used = self._users[token.secret] > 0
+            if not is_used:
+                del self._users[token.secret]
             is_kept = self._kept.get((token.repository_id, token.need)) is token
-        if not is_kept:
+        if not is_kept and not is_used:
             self.revoke(token)
 
     def drop(self, token: Token) -> None:
-        """Forget a token that was refused: the next operation gets a new one."""
+        """Give back a token that was refused: nobody gets it any more."""
         with self._lock:
             if self._kept.get((token.repository_id, token.need)) is token:
                 del self._kept[(token.repository_id, token.need)]
+        self.give_back(token)
 
     def revoke_all(self) -> None:
         """Revoke what is kept."""

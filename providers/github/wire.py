@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import ItemsView
 from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,8 @@ class Wire(HTTPSRequestsConnectionClass):
         """Take the shared connections, and `scheme://host:port`. Nothing is opened yet."""
         self.session = session
         self.origin = origin
+        self.answered: dict[str, str] = {}
+        """The answer's headers, names in lower case."""
 
     def getresponse(self) -> RequestsResponse:
         """Send the request and return the whole answer. Raises Redirected, Lost."""
@@ -89,6 +92,7 @@ class Wire(HTTPSRequestsConnectionClass):
                 self.verb, self.origin + self.url, headers=self.headers, data=self.input
             )
             with send(self.session, request) as response:
+                self.answered = {name.lower(): value for name, value in response.headers.items()}
                 if 300 <= response.status_code < 400:
                     raise Redirected(response.status_code, response.headers.get("location", ""))
                 return _Whole(response, _body(response, deadline))
@@ -111,6 +115,10 @@ class _Whole(RequestsResponse):
     def read(self) -> str:
         """Return the body as text."""
         return self._body
+
+    def getheaders(self) -> ItemsView[str, str]:
+        """Return nothing: PyGithub falls over headers that it does not expect. `Wire.answered` has them."""
+        return {}.items()
 
 
 def _body(response: requests.Response, deadline: float) -> str:

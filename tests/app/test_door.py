@@ -12,7 +12,7 @@ import pytest
 from app.wake import BellListener
 from domain.ports import Admission
 from providers.webhooks import sign
-from tests.app.senders import SECRET, Sender, encoded, labelled, replaced
+from tests.app.senders import SECRET, Headers, Sender, encoded, labelled, replaced
 from tests.app.web_process import WebProcess, running_web_process
 
 
@@ -107,7 +107,7 @@ def test_other_signature_headers_do_not_count(sender: Sender) -> None:
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        pytest.param({"path": "/webhooks/github"}, 404, id="a provider that is not there"),
+        pytest.param({"path": "/webhooks/gitlab"}, 404, id="a provider that is not there"),
         pytest.param({"path": "/webhooks/"}, 404, id="no provider"),
         pytest.param({"path": "/webhooks/local/more"}, 404, id="a longer path"),
         pytest.param({"method": "GET"}, 405, id="GET"),
@@ -303,3 +303,23 @@ def test_a_rotation_of_secrets_takes_both(tmp_path: Path) -> None:
         assert Sender(web.port, b"x" * 32).deliver(labelled()).status == 401
         assert old.decode() not in web.log_text()
         assert (web.data_dir / "fixwright.sqlite3").stat().st_mode & 0o077 == 0
+
+
+def test_a_label_on_github_is_heard_at_its_own_door(web: WebProcess, sender: Sender) -> None:
+    body = encoded(labelled(repository={"id": 42, "full_name": "acme/shop"}))
+    headers: Headers = [
+        ("Content-Type", "application/json"),
+        ("User-Agent", "GitHub-Hookshot/044aadd"),
+        ("X-GitHub-Event", "issues"),
+        ("X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
+        ("X-GitHub-Hook-ID", "292430182"),
+        ("X-GitHub-Hook-Installation-Target-ID", "4711"),
+        ("X-GitHub-Hook-Installation-Target-Type", "integration"),
+        ("X-Hub-Signature", "sha1=0000000000000000000000000000000000000000"),
+        ("X-Hub-Signature-256", sign(body, SECRET)),
+    ]
+    answer = sender.post(body, headers, path="/webhooks/github")
+    assert (answer.status, answer.json["decision"]) == (202, "not_served"), "acme/shop is served elsewhere"
+    assert web.deliveries()[0].provider == "github"
+    assert sender.post(body, headers[:-1], path="/webhooks/github").status == 401
+    assert sender.post(body, headers, path="/webhooks/local").status == 401

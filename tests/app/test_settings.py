@@ -340,3 +340,35 @@ def test_what_the_operator_says_of_commits(monkeypatch: pytest.MonkeyPatch) -> N
     settings = load_worker_settings()
     assert settings.sign_off == "Ünï Bot <bot@acme.example>"
     assert settings.protected_paths == ("deploy/**", "*.tf")
+
+
+def test_githubs_key_comes_from_a_variable_or_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\nabcdefghijklmnopqrstuvwxyz\n-----END RSA PRIVATE KEY-----\n"
+    monkeypatch.setenv("FIXWRIGHT_GITHUB_PRIVATE_KEY", key.replace("\n", "\\n"))
+    assert load_worker_settings().github_key() == key
+    assert key in load_worker_settings().secrets() and "abcdef" not in repr(load_worker_settings())
+    file = tmp_path / "app.pem"
+    file.write_text(key)
+    monkeypatch.setenv("FIXWRIGHT_GITHUB_PRIVATE_KEY_FILE", str(file))
+    with pytest.raises(ConfigurationError, match="PRIVATE_KEY_FILE: is set beside"):
+        load_worker_settings().github_key()
+    monkeypatch.delenv("FIXWRIGHT_GITHUB_PRIVATE_KEY")
+    assert load_worker_settings().github_key() == key
+    file.unlink()
+    with pytest.raises(ConfigurationError, match=r"app\.pem cannot be read \(No such file"):
+        load_worker_settings().github_key()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GITHUB_APP_ID", "my-app"),
+        ("GITHUB_APP_ID", "1 2"),
+        ("GITHUB_API_URL", "github.example.com"),
+        ("GITHUB_API_URL", "https://me:secret@github.example.com/api/v3"),
+    ],
+)
+def test_githubs_other_settings_are_checked(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"FIXWRIGHT_{name}", value)
+    with pytest.raises(ConfigurationError, match=f"FIXWRIGHT_{name}: "):
+        load_worker_settings()

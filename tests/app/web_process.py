@@ -28,9 +28,10 @@ _PROGRAM = """
 import sys
 from app.serve import serve
 from app.settings import load_web_settings
+from providers.github.plugin import GithubProvider
 from tests.app.senders import DIALECT
-serve(load_web_settings(), {"local": DIALECT})
-banned = {"litellm", "minisweagent", "harness", "worker", "evals", "httpx"}
+serve(load_web_settings(), {"local": DIALECT, "github": GithubProvider().dialect()})
+banned = {"litellm", "minisweagent", "harness", "worker", "evals", "httpx", "github", "requests", "jwt"}
 sys.exit(f"loaded: {banned & set(sys.modules)}" if banned & set(sys.modules) else 0)
 """
 

@@ -124,6 +124,8 @@ def test_the_dialect_has_our_headers() -> None:
     ("imported", "absent"),
     [
         ("providers.local.plugin", {"dulwich", "httpx", "sqlite3", "structlog", "pytest"}),
+        ("providers.github.plugin", {"github", "requests", "jwt", "cryptography", "structlog", "pytest"}),
+        ("providers.webhooks", {"github", "requests", "jwt", "cryptography", "structlog", "pytest"}),
         ("providers.plugins", {"dulwich", "httpx", "sqlite3", "structlog", "pytest"}),
         ("providers.local.forge", {"dulwich", "httpx", "pytest"}),
     ],

@@ -60,6 +60,8 @@ class GithubServer:
         from tests.providers.github.routes import respond
 
         self.state = state
+        self.asked: list[str] = []
+        """Addresses elsewhere: somebody took us for a proxy."""
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -71,7 +73,10 @@ class GithubServer:
                 body = self.rfile.read(length)
                 if "chunked" in (self.headers.get("transfer-encoding") or ""):
                     body = _chunks(self.rfile)
-                if self.path.startswith(PREFIX) or self.path.startswith("/api/graphql"):
+                if self.path.startswith("http://"):
+                    server.asked.append(self.path)
+                    server._send(self, 502, None, {})
+                elif self.path.startswith(PREFIX) or self.path.startswith("/api/graphql"):
                     server._api(self, body, respond)
                 elif self.path.startswith("/_logs/"):
                     server._log(self)

@@ -23,6 +23,7 @@ def sha(stage: GithubStage, repository_id: str) -> str:
     return stage.push(repository_id, "topic", "new.txt")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("conclusion", "state"),
     [
@@ -47,6 +48,7 @@ def test_each_conclusion_counts(
     stage.state.broken.clear()  # GitHub does not know tomorrow's words either
 
 
+@pytest.mark.long
 def test_without_the_permission_statuses_are_missing_and_that_is_said(
     stage: GithubStage, forge: GithubForge, repository_id: str, sha: str
 ) -> None:
@@ -68,6 +70,7 @@ def test_no_token_goes_to_where_logs_are_stored(
     assert stage.state.broken == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("location", ["ftp://x/y", "file:///etc/passwd", "//", "https://", "not an address"])
 def test_a_log_is_fetched_by_http_and_from_nowhere_else(
     stage: GithubStage, forge: GithubForge, repository_id: str, location: str
@@ -77,6 +80,7 @@ def test_a_log_is_fetched_by_http_and_from_nowhere_else(
         forge.job_log_tail(repository_id, "5")
 
 
+@pytest.mark.long
 def test_a_log_whose_address_has_run_out_is_not_found(
     stage: GithubStage, forge: GithubForge, repository_id: str
 ) -> None:
@@ -86,6 +90,7 @@ def test_a_log_whose_address_has_run_out_is_not_found(
         forge.job_log_tail(repository_id, "5")
 
 
+@pytest.mark.long
 def test_a_reply_of_somebody_else_with_our_mark_is_not_ours(
     stage: GithubStage, forge: GithubForge, repository_id: str, person: Actor
 ) -> None:
@@ -114,6 +119,7 @@ def test_an_error_that_comes_with_status_200_is_one(kind: str | None, expected: 
         graphql_data({"data": {"x": 1}, "errors": [{"type": kind, "message": "the words"}]})
 
 
+@pytest.mark.long
 def test_a_delivery_that_came_through_later_is_not_missed(stage: GithubStage, forge: GithubForge) -> None:
     first, second = stage.miss_delivery(), stage.miss_delivery()
     stage.state.deliveries.append({**stage.state.deliveries[0], "id": 5000, "status_code": 202})
@@ -122,6 +128,7 @@ def test_a_delivery_that_came_through_later_is_not_missed(stage: GithubStage, fo
     assert (missed.guid, missed.id) == (second, "5001") and first != second
 
 
+@pytest.mark.long
 def test_hundreds_of_deliveries_are_read_page_by_page(stage: GithubStage, forge: GithubForge) -> None:
     for _ in range(230):
         stage.miss_delivery()

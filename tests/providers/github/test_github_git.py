@@ -49,6 +49,7 @@ def test_a_branch_is_fetched_and_pushed_with_a_token(
         mirror.push(access, sha, "another", "")
 
 
+@pytest.mark.long
 def test_a_token_for_fetching_cannot_push(forge: GithubForge, repository_id: str, mirror: Mirror) -> None:
     access = forge.clone_access(repository_id)
     mirror.fetch(access)
@@ -56,6 +57,7 @@ def test_a_token_for_fetching_cannot_push(forge: GithubForge, repository_id: str
         mirror.push(access, commit_on_main(mirror), BRANCH, "")
 
 
+@pytest.mark.long
 def test_a_token_opens_one_repository_alone(
     stage: GithubStage, forge: GithubForge, repository_id: str, mirror: Mirror
 ) -> None:
@@ -66,6 +68,7 @@ def test_a_token_opens_one_repository_alone(
         mirror.fetch(elsewhere)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

@@ -87,6 +87,7 @@ def _kept_anywhere(github: GithubTown) -> list[str]:
     return [str(path) for path in ours if any(token in path.read_bytes() for token in tokens)]
 
 
+@pytest.mark.long
 def test_a_limit_in_the_middle_of_publishing_is_waited_out_and_leaves_one_draft(github: GithubTown) -> None:
     github.town.issue(label="docs")
     github.state.faults.append(Fault("POST", PULLS, status=403, body=SECONDARY))
@@ -102,6 +103,7 @@ def test_a_limit_in_the_middle_of_publishing_is_waited_out_and_leaves_one_draft(
     assert len(github.state.local.pulls(github.town.repository.id)) == 1
 
 
+@pytest.mark.long
 def test_a_token_that_dies_while_the_agent_works_is_renewed(github: GithubTown) -> None:
     github.town.issue(label="docs")
     stage = Stage(cues={"README.md": github.state.tokens.clear})
@@ -126,6 +128,7 @@ def test_a_label_by_a_stranger_starts_nothing_and_says_once_what_to_do(github: G
     assert len(said) == 1 and not town.attempts
 
 
+@pytest.mark.long
 def test_a_suspended_installation_parks_the_task_with_the_reason(github: GithubTown) -> None:
     github.town.issue(label="docs")
     github.state.installations["acme"].suspended = True

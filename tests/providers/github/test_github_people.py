@@ -52,6 +52,7 @@ def test_only_writers_may_trigger_and_bots_never(
     assert bot.is_bot and not may_trigger(Permission.ADMIN, bot)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [500, 403])
 def test_a_look_up_that_fails_permits_nothing(
     stage: GithubStage, forge: GithubForge, repository_id: str, person: Actor, status: int
@@ -63,6 +64,7 @@ def test_a_look_up_that_fails_permits_nothing(
     assert isinstance(refused.value, ForgeUnavailable) == (status == 500)
 
 
+@pytest.mark.long
 def test_a_login_that_somebody_else_has_now_is_no_permission(
     stage: GithubStage, forge: GithubForge, repository_id: str, person: Actor
 ) -> None:
@@ -71,6 +73,7 @@ def test_a_login_that_somebody_else_has_now_is_no_permission(
     assert forge.permission_of(repository_id, gone) is Permission.NONE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("login", ["", "a/../b", "x?y=1", "rosa ", "x" * 5000, "🎉", "%2e%2e", "ci[bot]"])
 def test_odd_logins_ask_about_nobody_else(
     stage: GithubStage, forge: GithubForge, repository_id: str, login: str
@@ -79,6 +82,7 @@ def test_odd_logins_ask_about_nobody_else(
     assert not [seen for seen in stage.state.seen if "/collaborators/" in seen.path]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrong", ["", "abc", "-1", "1/../2", "٣"])
 def test_an_id_that_is_none_is_not_even_asked_about(
     stage: GithubStage, forge: GithubForge, repository_id: str, wrong: str

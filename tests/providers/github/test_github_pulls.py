@@ -45,6 +45,7 @@ def test_where_drafts_are_refused_a_plain_one_says_that_it_is_not_ready(
     assert (better.number, better.title) == (made.number, NO_DRAFTS_TITLE + "Fix it better")
 
 
+@pytest.mark.long
 def test_who_marks_it_ready_is_not_contradicted(
     stage: GithubStage, forge: GithubForge, pushed: str, person: Actor
 ) -> None:
@@ -64,6 +65,7 @@ def test_one_that_is_there_already_is_adopted(
     assert numbers(stage, pushed) == [made.number] and naps.slept == [1.0]
 
 
+@pytest.mark.long
 def test_somebody_elses_that_was_opened_meanwhile_is_named(
     stage: GithubStage, forge: GithubForge, pushed: str, person: Actor
 ) -> None:
@@ -74,6 +76,7 @@ def test_somebody_elses_that_was_opened_meanwhile_is_named(
     assert not isinstance(refused.value, ForgeUnavailable)
 
 
+@pytest.mark.long
 def test_one_that_exists_and_is_not_to_be_found_is_an_error(
     stage: GithubStage, forge: GithubForge, pushed: str
 ) -> None:
@@ -83,6 +86,7 @@ def test_one_that_exists_and_is_not_to_be_found_is_an_error(
         forge.ensure_pull(pushed, proposal())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "body",
     [refusal(field="head", code="invalid"), refusal("No commits between main and fixwright/issue-1")],
@@ -96,6 +100,7 @@ def test_a_branch_that_is_not_seen_yet_is_tried_again(
     assert naps.slept == [1.0, 2.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -114,6 +119,7 @@ def test_each_reason_has_its_own_words(
     assert not isinstance(refused.value, ForgeUnavailable) and numbers(stage, pushed) == []
 
 
+@pytest.mark.long
 def test_a_forks_branch_of_the_same_name_is_not_ours(
     stage: GithubStage, forge: GithubForge, pushed: str
 ) -> None:
@@ -127,6 +133,7 @@ def test_a_forks_branch_of_the_same_name_is_not_ours(
     assert forge.find_pull(pushed, HEAD) == made
 
 
+@pytest.mark.long
 def test_a_head_filter_that_github_ignores_does_no_harm(
     stage: GithubStage, forge: GithubForge, pushed: str
 ) -> None:

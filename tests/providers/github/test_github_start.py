@@ -31,6 +31,7 @@ def pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, password: bytes = b
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how).decode()
 
 
+@pytest.mark.long
 def test_what_is_right_passes(stage: GithubStage, repository_id: str) -> None:
     with capture_logs() as logs:
         client(stage).check()
@@ -42,6 +43,7 @@ def public_pem() -> str:
     return app_public_key().public_bytes(serialization.Encoding.PEM, kind).decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["nothing", "garbage", "half", "public", "elliptic", "locked"])
 def test_what_is_no_key_is_said_before_anybody_is_asked(stage: GithubStage, kind: str) -> None:
     key = {
@@ -63,17 +65,20 @@ def test_a_key_of_another_app_is_said(stage: GithubStage, repository_id: str) ->
         client(stage, key=other).check()
 
 
+@pytest.mark.long
 def test_an_app_that_there_is_not_is_said(stage: GithubStage, repository_id: str) -> None:
     with pytest.raises(ConfigurationError, match="FIXWRIGHT_GITHUB_APP_ID: there is no App 99 at"):
         client(stage, app_id="99").check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ahead", [-90, 90])
 def test_a_clock_may_be_a_minute_and_a_half_off(stage: GithubStage, repository_id: str, ahead: int) -> None:
     stage.state.clock_ahead = ahead
     client(stage).check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ahead", "words"), [(-3600, "ahead of"), (3600, "behind")])
 def test_a_clock_that_is_further_off_is_blamed_and_measured(
     stage: GithubStage, repository_id: str, ahead: int, words: str
@@ -92,6 +97,7 @@ def test_permissions_that_the_app_lacks_are_listed(stage: GithubStage, repositor
         client(stage).check()
 
 
+@pytest.mark.long
 def test_events_that_the_app_does_not_hear_are_told(stage: GithubStage, repository_id: str) -> None:
     stage.state.app_events.remove("issue_comment")
     with capture_logs() as logs:
@@ -99,6 +105,7 @@ def test_events_that_the_app_does_not_hear_are_told(stage: GithubStage, reposito
     assert [(each["log_level"], each["missing"]) for each in logs] == [("warning", "issue_comment")]
 
 
+@pytest.mark.long
 def test_what_is_wrong_in_one_repository_does_not_stop_the_others(
     stage: GithubStage, repository_id: str
 ) -> None:
@@ -112,6 +119,7 @@ def test_what_is_wrong_in_one_repository_does_not_stop_the_others(
     }
 
 
+@pytest.mark.long
 def test_a_github_that_does_not_answer_now_is_unavailable(stage: GithubStage, repository_id: str) -> None:
     stage.state.faults.append(Fault("GET", "/app", times=99))
     with pytest.raises(ForgeUnavailable):

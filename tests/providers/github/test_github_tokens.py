@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
@@ -47,6 +49,7 @@ def test_no_call_has_more_permissions_than_it_needs(
     assert not granted & {"workflows", "administration", "secrets", "actions"}
 
 
+@pytest.mark.long
 def test_a_reading_token_serves_again_for_a_while(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -61,6 +64,7 @@ def test_a_reading_token_serves_again_for_a_while(
     assert forge.issue(issue).title, "it can be used again"
 
 
+@pytest.mark.long
 def test_a_token_is_not_used_in_the_last_minutes_of_its_life(
     stage: GithubStage, repository_id: str, issue: IssueRef
 ) -> None:
@@ -80,6 +84,7 @@ def test_a_token_that_died_too_soon_is_renewed_once(
     assert len(minted(stage)) == 1 and naps.slept == []
 
 
+@pytest.mark.long
 def test_a_young_token_is_given_a_moment(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -89,6 +94,7 @@ def test_a_young_token_is_given_a_moment(
     assert naps.slept == [1.0, 2.0] and len(minted(stage)) == 1
 
 
+@pytest.mark.long
 def test_tokens_that_are_always_refused_end_in_an_error(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -112,6 +118,7 @@ def test_every_token_is_registered_before_it_is_used(
     assert access.secret in stage.state.revoked and access.secret not in repr(access)
 
 
+@pytest.mark.long
 def test_a_revocation_that_fails_is_no_failure(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -129,6 +136,7 @@ def test_a_lacking_permission_is_named(stage: GithubStage, forge: GithubForge, i
     assert forge.ensure_comment(issue, "status", "x").id, "granted meanwhile: the next token has it"
 
 
+@pytest.mark.long
 def test_a_suspended_installation_stops_its_account_alone(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -139,6 +147,7 @@ def test_a_suspended_installation_stops_its_account_alone(
     assert forge.ensure_comment(issue, "status", "x").id
 
 
+@pytest.mark.long
 def test_an_installation_that_is_gone_is_not_found_and_found_again(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
@@ -170,6 +179,7 @@ def test_an_empty_list_serves_nobody(stage: GithubStage, repository_id: str) -> 
     assert stage.state.seen == []
 
 
+@pytest.mark.long
 def test_a_token_for_several_repositories_is_not_used(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
@@ -180,3 +190,21 @@ def test_a_token_for_several_repositories_is_not_used(
         forge.ensure_comment(issue, "status", "x")
     revocations = [seen for seen in stage.state.seen if seen.method == "DELETE"]
     assert "ghs_toomuch_abcdef" in revocations[-1].headers["authorization"]
+
+
+@pytest.mark.long
+def test_many_threads_leave_no_token_behind_and_no_comment_twice(
+    stage: GithubStage, forge: GithubForge, issue: IssueRef
+) -> None:
+    def work(number: int) -> None:
+        for text in ("one", "two", "three"):
+            forge.issue(issue)
+            forge.ensure_comment(issue, f"topic-{number}", text)
+            forge.permission_of(issue.repository_id, forge.identity)
+        forge.revoke_access(forge.clone_access(issue.repository_id))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(forge.comments(issue)) == 8
+    forge.close()
+    assert stage.state.tokens == {}
