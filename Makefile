@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop docs clean
+	bench-stop docs clean redteam redteam-bites
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -78,3 +78,11 @@ kills: setup
 # Simulates spending over the real meter and ledger; no cap may be passed.  make spend-proof TASKS=100000 SEED=2
 spend-proof: setup
 	@$(BIN)/python -m evals.spend_proof --tasks "$(or $(TASKS),10000)" --seed "$(or $(SEED),1)"
+
+# Tries every attack of the red team's list against the real parts; non-zero if one gets through.  make redteam
+redteam: setup
+	@$(BIN)/python -m tests.redteam.run $(if $(WORKERS),--workers "$(WORKERS)")
+
+# Takes each defence away in turn, in a copy, and shows the attack that then succeeds.  make redteam-bites
+redteam-bites: setup
+	@$(BIN)/python -m tests.redteam.bites $(if $(ONLY),--only "$(ONLY)")

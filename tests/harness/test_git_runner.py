@@ -55,7 +55,7 @@ def world_less(tmp_path: Path) -> GitRunner:
     return GitRunner(tmp_path / "home")
 
 
-def test_a_hanging_git_is_killed_with_all_its_children(
+def test_c83_a_hanging_git_is_killed_with_all_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "pids"

@@ -1,0 +1,403 @@
+"""A: attacks of a command on secrets, on the host's files, processes and network, on the kernel, on us."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from domain.errors import SandboxError
+from domain.model import Reason
+from domain.states import State
+from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.sandbox.process import ProcessSession
+from harness.sandbox.session import CommandSession
+from tests.redteam.conftest import LaySiege
+from tests.redteam.siege import FIXED, IN_REVIEW, Siege
+
+ROOT = Path(__file__).parents[2]
+
+Survivors = Callable[[str], list[str]]
+CANARY = "canary-" + "7f3a9c"
+
+# A bubblewrap that isolates nothing: it drops the options and runs the rest.
+SHIM = '#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift; cd / ; exec "$@"\n'
+
+# ... and one that even announces a process, as bubblewrap does.
+POLITE_SHIM = """#!/bin/bash
+while [ "$1" != -- ]; do shift; done; shift; cd /
+"$@" <&0 &
+for fd in /proc/$$/fd/*; do
+  [ -p "$fd" ] && [ "${fd##*/}" -gt 2 ] && printf '{"child-pid": %d, }' $! >&"${fd##*/}"
+done
+wait $!
+"""
+
+
+@pytest.fixture(autouse=True)
+def canary_in_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+
+
+def test_a01_no_environment_of_any_process_holds_a_secret(confined: CommandSession) -> None:
+    shown = confined.run(
+        "env; cat /proc/self/environ /proc/1/environ /proc/*/environ /proc/$PPID/environ", 10
+    )
+    assert "GIT_PAGER=cat" in shown.output and CANARY not in shown.output
+
+
+def test_a01_nothing_of_the_worker_can_be_seen_in_proc(confined: CommandSession) -> None:
+    shown = confined.run(
+        "cat /proc/[0-9]*/cmdline | tr '\\0' ' '; ls -l /proc/*/fd; echo /proc/[0-9]*", 10
+    ).output
+    assert "pytest" not in shown and "sqlite" not in shown
+    assert len([word for word in shown.split() if word.startswith("/proc/") and word[6:].isdigit()]) <= 8
+
+
+def test_a01_a_command_holds_no_descriptor_but_its_streams(confined: CommandSession) -> None:
+    listed = confined.run("for fd in /proc/self/fd/*; do readlink $fd; done", 10).output.split()
+    assert listed[0] == "/dev/null"
+    assert [name.partition(":")[0] for name in listed[1:3]] == ["pipe", "pipe"]
+    assert all(name.startswith("/proc/") for name in listed[3:])
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/data", "/etc/shadow", "/root", "/.fly", "/run/docker.sock", "/var/run/docker.sock", "/sys/kernel",
+     "/var/lib", "/etc/ssl/private", "/boot", "/srv", __file__],
+)  # fmt: skip
+def test_a03_host_paths_do_not_exist(confined: CommandSession, path: str) -> None:
+    result = confined.run(f"ls -la {path}; cat {path}", 10)
+    assert result.exit_code != 0
+    assert result.output.count("No such file or directory") == 2
+
+
+def test_a03_the_hosts_name_is_not_there(confined: CommandSession) -> None:
+    shown = confined.run("cat /etc/hostname; hostname; uname -n", 10).output.split()
+    assert socket.gethostname() not in shown
+
+
+def test_a03_a_file_beside_the_worktree_is_out_of_reach(confined: CommandSession, room: Path) -> None:
+    secret = room / "secret"
+    secret.write_text(CANARY)
+    secret.chmod(0o666)
+    shown = confined.run(
+        f"cat {secret} ../secret /work/../secret; ln -s {room} way; cat way/secret; echo > way/secret; "
+        f"ln -s / root; cat root{secret}; sqlite3 {secret} .dump",
+        10,
+    )
+    assert CANARY not in shown.output
+    assert secret.read_text() == CANARY
+
+
+def test_a04_killing_everything_kills_only_the_sandbox(confined: CommandSession) -> None:
+    confined.run(f"kill -9 {os.getpid()}; kill -9 1; kill -9 -1", 10)
+    assert confined.run("echo alive", 10).output == "alive\n"
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/x", "/usr/x", "/usr/bin/env", "/etc/x", "/etc/passwd", "/opt/x", "/dev/x", "/home/x", "/run/x"],
+)
+def test_a05_the_system_cannot_be_written(confined: CommandSession, place: str) -> None:
+    assert confined.run(f"echo x >> {place}", 10).exit_code != 0
+
+
+@pytest.mark.parametrize("setting", ["kernel/core_pattern", "kernel/hostname", "vm/drop_caches"])
+def test_a05_kernel_settings_cannot_be_opened_for_writing(confined: CommandSession, setting: str) -> None:
+    assert confined.run(f": >> /proc/sys/{setting}", 10).exit_code != 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "unshare -Ur true",
+        "unshare -m true",
+        "bwrap --ro-bind / / true",
+        "mount -t tmpfs none /work",
+        "mount -o remount,rw /usr",
+        "umount /usr",
+        "mknod device b 254 0",
+        "mknod device c 1 1",
+        "chroot / true",
+        "nsenter -t 1 -m true",
+        "setpriv --reuid 0 true",
+        "su -c true",
+        "swapoff -a",
+        "date -s 2001-01-01",
+        "chrt --other 0 nice -n -5 true; exit $(( $(nice) < 0 ? 0 : 1 ))",
+    ],
+)
+def test_a10_privileged_commands_fail(confined: CommandSession, command: str) -> None:
+    assert confined.run(command, 10).exit_code != 0
+
+
+CALLS = """
+import ctypes, errno, os, platform, signal, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    ctypes.set_errno(0)
+    answer = libc.syscall(number, *arguments)
+    return "worked" if answer >= 0 else errno.errorcode[ctypes.get_errno()]
+def ending(number, *arguments):  # another ABI's call may be the process' last
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if call(number, *arguments) == "ENOSYS" else 9)
+    status = os.waitpid(child, 0)[1]
+    return "ENOSYS" if status == 0 else signal.Signals(status & 127 or 1).name
+for name, family in (
+    ("vsock", 40), ("alg", 38), ("packet", 17), ("netlink", 16), ("bluetooth", 31), ("tipc", 30),
+):
+    for kind in (1, 2, 3, 5):
+        try:
+            socket.socket(family, kind); print(name, kind, "worked")
+        except OSError as error: print(name, kind, errno.errorcode[error.errno])
+arm = platform.machine() in ("aarch64", "arm64")
+for name, x86, other, *arguments in (
+    ("io_uring_setup", 425, 425, 1, 0), ("bpf", 321, 280, 0, 0, 0), ("keyctl", 250, 219, 0, -3, 0),
+    ("add_key", 248, 217, 0, 0, 0, 0, -3), ("ptrace", 101, 117, 0, 0, 0, 0), ("userfaultfd", 323, 282, 0),
+    ("perf_event_open", 298, 241, 0, 0, -1, -1, 0), ("process_vm_readv", 310, 270, 1, 0, 0, 0, 0, 0),
+    ("unshare", 272, 97, 0x10000000), ("setns", 308, 268, 0, 0), ("clone", 56, 220, 0x10000011, 0, 0, 0, 0),
+    ("clone3", 435, 435, 0, 0), ("open_by_handle_at", 304, 265, -1, 0, 0), ("fsopen", 430, 430, 0, 0),
+    ("kexec_load", 246, 104, 0, 0, 0, 0), ("x32 getpid", 0x40000000 + 39, 425, 1, 0),
+):
+    print(name, (ending if name == "x32 getpid" else call)(other if arm else x86, *arguments))
+"""
+
+
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="needs the system's Python")
+def test_a11_system_calls_beyond_the_namespaces_are_refused(confined: CommandSession, room: Path) -> None:
+    (room / "tree/calls.py").write_text(CALLS)
+    result = confined.run("/usr/bin/python3 calls.py", 20)
+    answers = {line.rpartition(" ")[0]: line.rpartition(" ")[2] for line in result.output.splitlines()}
+    assert result.exit_code == 0 and len(answers) == 6 * 4 + 16
+    assert answers.pop("x32 getpid") in {"ENOSYS", "SIGSYS"}
+    assert set(answers.values()) <= {"EPERM", "EAFNOSUPPORT", "ENOSYS"}
+    assert answers["vsock 1"] == "EAFNOSUPPORT" and answers["io_uring_setup"] == "ENOSYS"
+    assert answers["ptrace"] == "EPERM" and answers["clone"] == "EPERM"
+
+
+def test_a12_unix_sockets_of_the_host_are_not_there(confined: CommandSession, room: Path) -> None:
+    name = f"fixwright-{secrets.token_hex(6)}"
+    with socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as named:
+        abstract.bind(f"\0{name}")
+        abstract.listen()
+        named.bind(str(room / "door"))
+        named.listen()
+        (room / "door").chmod(0o777)
+        connect = "import socket,sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1].replace('@', chr(0)))"
+        for address in (f"@{name}", str(room / "door")):
+            result = confined.run(f'python3 -c "{connect}" {address}', 10)
+            assert result.exit_code != 0
+            assert "ConnectionRefused" in result.output or "FileNotFound" in result.output
+
+
+def test_a16_the_hosts_loopback_and_the_world_cannot_be_reached(confined: CommandSession) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        targets = (
+            f"127.0.0.1/{port}",
+            "1.1.1.1/53",
+            "169.254.169.254/80",
+            "fdaa::3/53",
+            "localhost/" + str(port),
+        )
+        for target in targets:
+            result = confined.run(f"exec 3<>/dev/tcp/{target}", 10)
+            assert result.exit_code != 0 and not result.timed_out
+    assert confined.run("getent hosts example.com", 10).exit_code != 0
+
+
+def test_a13_set_user_id_files_give_nothing(confined: CommandSession, room: Path, uid: int | None) -> None:
+    confined.run("cp /usr/bin/id mine; chmod 6755 mine; ./mine", 10)
+    assert (room / "tree/mine").stat().st_uid == (uid or os.geteuid()) != 0
+    options = confined.run("grep ' /work ' /proc/mounts", 10).output
+    assert "nosuid" in options and "nodev" in options
+    assert "NoNewPrivs:\t1" in confined.run("cat /proc/self/status", 10).output
+
+
+def test_a14_system_files_cannot_be_linked_into_the_worktree(confined: CommandSession, room: Path) -> None:
+    assert confined.run("ln /usr/bin/env stolen", 10).exit_code != 0
+    assert not (room / "tree/stolen").exists()
+
+
+# -- the sandbox itself --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [None, 0])
+def test_a06_root_without_a_user_to_become_is_refused(as_root: int, given: int | None, policy) -> None:
+    sandbox = BubblewrapSandbox(uid=given)
+    for attempt in (sandbox.self_test, lambda: sandbox.open(policy())):
+        with pytest.raises(SandboxError, match="user id of its own"):
+            attempt()
+    assert sandbox.isolation.startswith("none")
+
+
+def test_a07_a_missing_bubblewrap_is_named_with_its_package(uid: int | None) -> None:
+    with pytest.raises(SandboxError, match="Debian's package bubblewrap"):
+        BubblewrapSandbox(uid=uid, bwrap=Path("/nonexistent/bwrap")).self_test()
+
+
+def test_a07_a_program_that_anybody_can_change_is_not_used(uid: int | None, room: Path) -> None:
+    (room / "bwrap").write_text(SHIM)
+    (room / "bwrap").chmod(0o757)
+    with pytest.raises(SandboxError, match="changed by others"):
+        BubblewrapSandbox(uid=uid, bwrap=room / "bwrap").self_test()
+
+
+def test_a07_bubblewrap_on_the_path_is_not_looked_at(
+    uid: int | None, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (room / "bwrap").write_text("#!/bin/sh\nexit 0\n")
+    (room / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{room}:{os.environ['PATH']}")
+    BubblewrapSandbox(uid=uid, nice=False).self_test()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("program", "complaint"),
+    [
+        (SHIM, "did not announce"),
+        # On a busy machine its announcement comes too late, which is found out just as well.
+        (POLITE_SHIM, "namespaces are shared with the host|did not announce"),
+        ("#!/bin/sh\nexit 0\n", "ended without a word"),
+        ("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n", "No permissions"),
+    ],
+    ids=["runs unsandboxed", "runs unsandboxed and lies", "does nothing", "namespaces switched off"],
+)
+def test_a07_a_bubblewrap_that_does_not_isolate_is_found_out(
+    as_root: int, room: Path, program: str, complaint: str
+) -> None:
+    (room / "bwrap").write_text(program)
+    (room / "bwrap").chmod(0o755)
+    with pytest.raises(SandboxError, match=complaint):
+        BubblewrapSandbox(uid=as_root, nice=False, bwrap=room / "bwrap").self_test()
+
+
+def test_a06_a_root_worker_without_another_user_runs_no_task(as_root: int, lay_siege: LaySiege) -> None:
+    siege = lay_siege()
+    stand = siege.attack("touch @MARK@", *FIXED, sandbox=BubblewrapSandbox(uid=None))
+    assert stand == (State.BLOCKED, Reason.SANDBOX) and "user id of its own" in siege.text(siege.reference)
+    siege.assert_contained()
+
+
+HOLDING = "exec 7>held; sleep 300 & sleep 300"
+
+
+def test_a06_no_process_of_a_command_is_root_or_in_a_group_of_root(
+    session: CommandSession, room: Path
+) -> None:
+    for status in statuses_while_running(session, room):
+        for key in ("Uid", "Gid", "Groups"):
+            assert 0 not in [int(each) for each in status[key].split()], status
+        if "Seccomp" in status and not isinstance(session, ProcessSession):
+            assert status["CapEff"] == "0" * 16 and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+
+
+def statuses_while_running(session: CommandSession, room: Path) -> list[dict[str, str]]:
+    """Return what the kernel says, seen from the host, of the processes of a command that is running."""
+    os.mkfifo(room / "tree/held")
+    (room / "tree/held").chmod(0o666)
+    runner = threading.Thread(target=session.run, args=(HOLDING, 60))
+    runner.start()
+    with (room / "tree/held").open("rb"):
+        others = [each for each in Path("/proc").glob("[0-9]*") if each.name != str(os.getpid())]
+        found = [status_of(process) for process in others if holds(process)]
+    session.stop()
+    runner.join(10)
+    assert found
+    return found
+
+
+def holds(process: Path) -> bool:
+    """Tell whether a process has the command's pipe open."""
+    try:
+        return any(each.readlink().name == "held" for each in (process / "fd").iterdir())
+    except OSError:
+        return False
+
+
+def status_of(process: Path) -> dict[str, str]:
+    lines = (line.partition(":") for line in (process / "status").read_text().splitlines())
+    return {key: value.strip() for key, _, value in lines}
+
+
+ORDINARY = """
+import sys
+from pathlib import Path
+from domain.ports import SandboxPolicy
+from harness.sandbox.bubblewrap import BubblewrapSandbox
+room = Path(sys.argv[1])
+sandbox = BubblewrapSandbox(uid=None, nice=False)
+print(sandbox.isolation)
+sandbox.self_test()
+session = sandbox.open(SandboxPolicy(writable=room / "tree", scratch=room / "scratch"))
+print(session.run("touch mine; id -u; cat /proc/1/environ; ls /root; kill -9 -1", 20).output)
+session.close()
+"""
+
+
+def run_as(user: int, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, user=user, group=user, extra_groups=[], capture_output=True,
+        text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def reachable_interpreter(user: int) -> tuple[str, dict[str, str]]:
+    """Return an interpreter that another user can start, and where it finds our packages."""
+    packages = ":".join(part for part in sys.path if part.endswith("site-packages"))
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": packages}
+    for interpreter in (sys.executable, "/usr/bin/python3"):
+        try:
+            if run_as(user, [interpreter, "-c", "import harness.sandbox.probe"], environment).returncode == 0:
+                return interpreter, environment
+        except OSError:
+            continue
+    pytest.skip("no interpreter and source tree here that another user can reach")
+
+
+def test_a06_an_ordinary_user_s_worker_reaches_the_lower_level_and_says_so(as_root: int, room: Path) -> None:
+    (room / "tree").mkdir()
+    room.chmod(0o777)
+    for path in (room / "tree", room):
+        os.chown(path, as_root, as_root)
+    interpreter, environment = reachable_interpreter(as_root)
+    done = run_as(as_root, [interpreter, "-c", ORDINARY, str(room)], environment)
+    assert done.stdout.startswith("bubblewrap, same uid as the worker, no network, seccomp, "), done.stderr
+    assert "\n1000\n" in done.stdout and (room / "tree/mine").stat().st_uid == as_root
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "program", [SHIM, POLITE_SHIM, "#!/bin/sh\nexit 0\n"], ids=["bare", "lies", "nothing"]
+)
+def test_a07_nothing_of_a_task_runs_behind_a_false_bubblewrap(
+    as_root: int, lay_siege: LaySiege, room: Path, program: str
+) -> None:
+    siege = lay_siege()
+    (room / "bwrap").write_text(program)
+    (room / "bwrap").chmod(0o755)
+    false = BubblewrapSandbox(uid=as_root, nice=False, bwrap=room / "bwrap")
+    assert siege.attack("touch @MARK@ mine", *FIXED, sandbox=false) == (State.BLOCKED, Reason.SANDBOX)
+    siege.assert_contained()
+
+
+def test_a13_a_set_user_id_bit_does_not_get_published(siege: Siege) -> None:
+    assert siege.attack(*FIXED, "chmod 6777 calc.py; cp /bin/true tool; chmod 4755 tool") == IN_REVIEW
+    (pull,) = siege.pulls
+    modes = siege.bare("ls-tree", "-r", "--format=%(objectmode)", f"refs/heads/{pull.head_branch}").split()
+    assert set(modes) == {"100644", "100755"}
+    siege.assert_contained(allowed=["tool"])
+
+
+def test_a17_the_proxy_of_the_set_up_phase() -> None:
+    pytest.skip("the set-up phase and its proxy are not part of this build")
