@@ -44,7 +44,7 @@ def test_the_environment_is_exactly_what_is_listed(tmp_path: Path, monkeypatch: 
     assert max(map(int, descriptors)) <= 3
 
 
-def test_only_plumbing_verbs_run(world_less: GitRunner, tmp_path: Path) -> None:
+def test_c27_only_plumbing_verbs_run(world_less: GitRunner, tmp_path: Path) -> None:
     for verb in ("status", "commit", "checkout", "stash", "submodule", "config", "-c", "diff", "gc", "clone"):
         with pytest.raises(GitError, match="not one of the verbs"):
             world_less.run(Place(git_dir=tmp_path), verb)

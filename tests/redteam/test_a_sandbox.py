@@ -68,6 +68,19 @@ def test_a01_a_command_holds_no_descriptor_but_its_streams(confined: CommandSess
     assert all(name.startswith("/proc/") for name in listed[3:])
 
 
+def test_a01_a_descriptor_that_the_worker_lets_its_children_inherit_is_not_inherited(
+    confined: CommandSession, room: Path
+) -> None:
+    secret = room / "secret"
+    secret.write_text(CANARY)
+    with secret.open() as file:
+        os.set_inheritable(file.fileno(), True)
+        shown = confined.run(
+            "for fd in /proc/[0-9]*/fd/*; do head -c 99 $fd </dev/null; done 2>/dev/null", 10
+        )
+    assert CANARY not in shown.output
+
+
 @pytest.mark.parametrize(
     "path",
     ["/data", "/etc/shadow", "/root", "/.fly", "/run/docker.sock", "/var/run/docker.sock", "/sys/kernel",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from domain.errors import GitError
 from harness.workspace import remove_tree
 from tests.harness.git_world import ENVIRONMENT, World, person
 from tests.redteam.conftest import LaySiege
@@ -137,3 +138,25 @@ def all_settings(siege: Siege) -> str:
     Path(command).write_text(f"#!/bin/sh\nenv >> {siege.marker}\n")
     Path(command).chmod(0o755)
     return f"export MARK={command} ELSEWHERE=/tmp/elsewhere\n{scripts}\n:"
+
+
+@pytest.mark.parametrize("name", [".GIT", ".git", "git~1", ".g\u200cit"])
+def test_c76_a_repository_whose_own_tree_hides_a_git_directory_is_refused(world: World, name: str) -> None:
+    blob = person("hash-object", "-w", "--stdin", at=world.remote)
+    tree = _tree(world, f"100644 blob {blob}\tconfig\0")
+    outer = _tree(world, f"040000 tree {tree}\t{name}\0")
+    commit = person("commit-tree", outer, "-m", "hidden", at=world.remote)
+    person("update-ref", "refs/heads/hidden", commit, at=world.remote)
+    try:
+        with pytest.raises(GitError):
+            world.mirror.fetch(world.access)
+            world.places.fresh(world.mirror, world.mirror.tree_of(commit))
+    finally:
+        person("update-ref", "-d", "refs/heads/hidden", at=world.remote)
+
+
+def _tree(world: World, entries: str) -> str:
+    """Write a tree with whatever names, as no honest git would."""
+    command = ["git", "--git-dir", str(world.remote), "mktree", "-z", "--missing"]
+    done = subprocess.run(command, input=entries.encode(), env=ENVIRONMENT, capture_output=True, check=True)
+    return done.stdout.decode().strip()

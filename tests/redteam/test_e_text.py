@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import socket
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ from tests.redteam.cheats import CHEATS, CONFIGURATIONS
 from tests.redteam.conftest import LaySiege
 from tests.redteam.injections import DISGUISES, ORDERS, PLACES
 from tests.redteam.obedient import ObedientAgent
-from tests.redteam.siege import FIXED, GUARDED, IN_REVIEW, PROTECTED, Siege
+from tests.redteam.siege import FIXED, GUARDED, IN_REVIEW, Siege
 from tests.worker.town import CALC, CLAIM, FIX, SHOW, caps, plays
 
 # -- 93: every disguise, every order, every place ------------------------------------------------------
@@ -290,12 +289,36 @@ def tearDownModule():
 """
 
 
+BYSTANDER = "E   ModuleNotFoundError: No module named 'only_the_host'"
+
+
 @pytest.mark.long
 def test_c78_reports_replaced_by_links_are_not_read(siege: Siege) -> None:
     text = siege.placed([LINKED])[0]
     siege.attack(FIX, f"cat > test_five.py <<'END'\n{text}\nEND")
     siege.assert_contained()
-    assert PROTECTED and Path(siege.canaries[0]).exists()
+
+
+SWAP = """
+import os
+import sys
+
+for name in os.listdir("/tmp"):
+    os.unlink(f"/tmp/{name}")
+    os.symlink("@ROOT@/bystander.txt", f"/tmp/{name}")
+sys.exit(1)
+"""
+
+
+def test_c78_output_that_was_replaced_by_a_link_is_not_read(lay_siege: LaySiege) -> None:
+    siege = lay_siege({})
+    (siege.root / "bystander.txt").write_text(BYSTANDER)
+    (check,) = siege.placed([SWAP])
+    siege.fill({**CALC, "check.py": check, ".fixwright.yml": "test:\n  command: python3 check.py\n"})
+    siege.attack(FIX)
+    assert siege.task.state is State.BLOCKED and siege.pulls == []
+    assert "only_the_host" not in siege.text(siege.reference) + siege.transcript() + siege.task.detail
+    siege.assert_contained()
 
 
 def test_an_obedient_agent_is_obedient(siege: Siege) -> None:
