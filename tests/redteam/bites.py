@@ -116,7 +116,7 @@ def _take_away(defence: Defence, tree: Path) -> str:
 
 
 def _attacked(defence: Defence, tree: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(tree), "FIXWRIGHT_TEST_KILL_ROUNDS": "60"}
+    environment = {**os.environ, "PYTHONPATH": str(tree), "TEST_KILL_ROUNDS": "60"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [
         sys.executable,

@@ -99,11 +99,6 @@ SANDBOX = (
         f"{A}::test_a07_a_bubblewrap_that_does_not_isolate_is_found_out",
     ),
     _one(
-        "watch at the command's gate", "harness/sandbox/bubblewrap_session.py",
-        "if launched.init_pid is None:", "if False:",
-        f"{A}::test_a07_nothing_of_a_task_runs_behind_a_false_bubblewrap",
-    ),
-    _one(
         "kill of the sandbox's init", _LAUNCH,
         "signal.pidfd_send_signal(self._init, signal.SIGKILL)", "pass",
         "tests/harness/sandbox/test_ending.py::test_b23_kills_during_the_start_leave_nobody",

@@ -78,9 +78,9 @@ def numbered_files() -> list[str]:
 
 
 def _pytest(report: Path, workers: str, kill_rounds: str) -> int:
-    command = [sys.executable, "-m", "pytest", *numbered_files(), "-n", workers, "--dist", "loadgroup",
+    command = [sys.executable, "-m", "pytest", *numbered_files(), "-n", workers, "--dist", "loadfile",
                "-k", _wanted(), "-o", "junit_family=xunit1", f"--junitxml={report}", "-q"]  # fmt: skip
-    environment = {**os.environ, "FIXWRIGHT_TEST_KILL_ROUNDS": kill_rounds}
+    environment = {**os.environ, "TEST_KILL_ROUNDS": kill_rounds}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 

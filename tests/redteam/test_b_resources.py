@@ -86,7 +86,6 @@ def _state(ground: Arena, issue: object) -> State | None:
     return task.state if task else None
 
 
-@pytest.mark.xdist_group("storms")
 @pytest.mark.journey
 @pytest.mark.long
 @pytest.mark.parametrize("name", STORMS)
@@ -107,7 +106,6 @@ def test_b19_to_b26_the_service_answers_in_any_storm(
     assert ground.wait(lambda: not list(work.iterdir()) or None, what="the clean-up") is True
 
 
-@pytest.mark.xdist_group("storms")
 @pytest.mark.journey
 @pytest.mark.long
 def test_b26_after_all_storms_the_next_task_runs_as_ever(ground: Arena) -> None:

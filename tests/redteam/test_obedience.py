@@ -22,7 +22,6 @@ from tests.redteam.obedient import orders_in
 from tests.redteam.secrets_hunt import ProcessWatch, UserWatch, leaks, live_secrets
 
 pytestmark = [
-    pytest.mark.xdist_group("obedience"),
     pytest.mark.long,
     pytest.mark.journey,
     pytest.mark.skipif(

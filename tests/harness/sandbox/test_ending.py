@@ -19,7 +19,7 @@ from domain.errors import SandboxError
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.sandbox.session import CommandSession
 
-ROUNDS = int(os.environ.get("FIXWRIGHT_TEST_KILL_ROUNDS", "30"))
+ROUNDS = int(os.environ.get("TEST_KILL_ROUNDS", "30"))
 ROOT = Path(__file__).parents[3]
 
 
