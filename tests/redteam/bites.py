@@ -28,7 +28,7 @@ _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".tools", ".cache", "__pycache__", ".*_cache", "cases", "node_modules", "*.sqlite3"
 )
 _SECONDS = 240
-_FAILED = re.compile(r"^FAILED \S*?::(\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^FAILED \S*?::(.+?)(?: - .*)?$", re.MULTILINE)
 _TESTS_FAILED = 1
 """Pytest's exit status when tests ran and failed; any other failure shows nothing about a defence."""
 

@@ -35,6 +35,7 @@ D = "tests/redteam/test_d_tokens.py"
 E = "tests/redteam/test_e_text.py"
 F = "tests/redteam/test_f_webhook.py"
 SHARED = "tests/harness/sandbox/test_shared.py"
+PROXY = "tests/harness/setup/test_proxy.py"
 DOOR = "tests/app/test_door.py"
 
 _PROFILE = "harness/sandbox/profile.py"
@@ -54,9 +55,9 @@ SANDBOX = (
     ),
     Defence(
         "user of its own",
-        tuple(
-            Edit(_LAUNCH, f"{key}={value} if identity.separate else None", f"{key}=None")
-            for key, value in (("user", "identity.uid"), ("group", "identity.gid"), ("extra_groups", "[]"))
+        (
+            Edit(_LAUNCH, "if not identity.separate or not os.access", "if True or not os.access"),
+            Edit(_LAUNCH, "user = identity if identity.separate and not become else None", "user = None"),
         ),
         (f"{A}::test_a06_no_process_of_a_command_is_root_or_in_a_group_of_root",),
     ),
@@ -91,7 +92,7 @@ SANDBOX = (
     ),
     _one(
         "no new user namespaces", "harness/sandbox/seccomp.py",
-        "program += _on_call(processor.clone, _refuse_new_namespaces())", "pass",
+        'program += _on_call(processor.number("clone"), _refuse_new_namespaces())', "pass",
         f"{A}::test_a11_system_calls_beyond_the_namespaces_are_refused",
     ),
     _one(
@@ -115,7 +116,7 @@ SANDBOX = (
     ),
     _one(
         "disk watch", "harness/sandbox/session.py",
-        "return Ending.DISK if self._disk.exceeded(pid) else Ending.BY_ITSELF", "return Ending.BY_ITSELF",
+        "if self._disk.exceeded(self._pid_of(launched)) else", "if False else",
         f"{SHARED}::test_b25_the_disk_limit_ends_a_command",
     ),
     _one(
@@ -127,8 +128,10 @@ SANDBOX = (
 
 GIT = (
     _one(
-        "git directory of its own", _RUNNER, 'f"--git-dir={place.git_dir.absolute()}"',
-        'f"--git-dir={place.work_tree / \'.git\' if place.work_tree else place.git_dir.absolute()}"',
+        "git directory of its own", _RUNNER, "        command = [*self._leash, ",
+        "        if place.work_tree is not None:\n"
+        '            chosen.insert(0, f"include.path={place.work_tree}/.git/config")\n'
+        "        command = [*self._leash, ",
         f"{C}::test_c27_to_c84_nothing_runs_and_the_pushed_tree_is_the_one_seen",
     ),
     _one(
@@ -222,9 +225,7 @@ TEXT = (
         f"{E}::test_e106_what_we_post_pings_nobody_closes_nothing_and_loads_nothing",
     ),
     _one(
-        "guard", "harness/guard/check.py",
-        "findings = {finding for rule in RULES for finding in rule(context)}",
-        "findings: set[Finding] = set()",
+        "guard", "harness/guard/check.py", "return with_ids(change, ordered[:MAX_FINDINGS])", "return ()",
         f"{E}::test_e101_a_change_that_cheats_its_tests_is_no_fix",
     ),
     Defence(
@@ -257,6 +258,17 @@ DOORS = (
         "list of repositories", "domain/policy.py",
         'return f"{forge}:{repository_name}".lower() in self.repositories', "return True",
         f"{F}::test_f119_a_repository_that_is_not_listed_gets_no_task",
+    ),
+    _one(
+        "set-up: exact hosts", "harness/setup/rules.py",
+        "raise Refused(Refusal(str(target), \"the operator", "str(Refusal(str(target), \"the operator",
+        f"{PROXY}::test_a17_another_host_is_refused_by_name_with_the_line_that_allows_it",
+    ),
+    _one(
+        "set-up: public addresses", "harness/setup/rules.py",
+        "allowed = [text for text in found if self._is_allowed(ipaddress.ip_address(text))]",
+        "allowed = list(found)",
+        f"{PROXY}::test_a17_a_name_that_resolves_to_a_private_address_is_refused",
     ),
 )  # fmt: skip
 

@@ -410,7 +410,3 @@ def test_a13_a_set_user_id_bit_does_not_get_published(siege: Siege) -> None:
     modes = siege.bare("ls-tree", "-r", "--format=%(objectmode)", f"refs/heads/{pull.head_branch}").split()
     assert set(modes) == {"100644", "100755"}
     siege.assert_contained(allowed=["tool"])
-
-
-def test_a17_the_proxy_of_the_set_up_phase() -> None:
-    pytest.skip("the set-up phase and its proxy are not part of this build")
