@@ -29,6 +29,22 @@ from tests.redteam.canaries import CANARIES
 from tests.redteam.siege import Siege
 from tests.worker.conftest import template  # noqa: F401 - a migrated database to copy
 
+EVERYDAY = {
+    "test_an_obedient_agent_is_obedient",
+    "test_d85_no_process_and_no_file_shows_a_token_while_git_works",
+}
+"""Sieges take a second each: all others wait for the long suite, and for `make redteam`."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lays siege to a whole worker as long."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & {"siege", "lay_siege"} and item.name not in EVERYDAY:
+            item.add_marker(pytest.mark.long)
+
+
 LaySiege = Callable[..., Siege]
 
 

@@ -378,6 +378,7 @@ def reachable_interpreter(user: int) -> tuple[str, dict[str, str]]:
     pytest.skip("no interpreter and source tree here that another user can reach")
 
 
+@pytest.mark.long
 def test_a06_an_ordinary_user_s_worker_reaches_the_lower_level_and_says_so(as_root: int, room: Path) -> None:
     (room / "tree").mkdir()
     room.chmod(0o777)

@@ -113,13 +113,10 @@ def test_the_traps_are_real_a_plain_harness_falls_into_them(scene: Scene, name: 
 
 # -- the whole way: agent, pre-scan, policy, verification, push ---------------------------------------
 
-EACH_NINTH = [
-    pytest.param(name, id=f"c{number} {name}", marks=[] if place % 9 == 1 else [pytest.mark.long])
-    for place, (name, (number, _, _)) in enumerate(WORKTREES.items())
-]
+EACH = [pytest.param(name, id=f"c{number} {name}") for name, (number, _, _) in WORKTREES.items()]
 
 
-@pytest.mark.parametrize("name", EACH_NINTH)
+@pytest.mark.parametrize("name", EACH)
 def test_c27_to_c83_a_hostile_worktree_ends_as_it_must(lay_siege: LaySiege, name: str) -> None:
     _, expected, commands = WORKTREES[name]
     siege = lay_siege({**CALC, **OTHER_FILES})

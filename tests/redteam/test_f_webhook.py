@@ -27,6 +27,8 @@ from tests.redteam.siege import FIXED, IN_REVIEW, Siege
 from tests.worker.conftest import BuildTown, build  # noqa: F401 - plain towns, without a sandbox
 from tests.worker.town import CLAIM, NOTES, PRICE, WRITE, Town, caps, plays
 
+pytestmark = pytest.mark.long  # the rooms' own everyday tests show the most of it, each by itself
+
 NOBODY = (State.CANCELLED, Reason.NOT_PERMITTED)
 WITHDRAWN = (State.CANCELLED, Reason.WITHDRAWN)
 
@@ -279,7 +281,6 @@ def test_f124_fifty_labels_at_once_are_fifty_tasks_and_one_day_s_budget(notes: T
     assert day.spent <= cap
 
 
-@pytest.mark.long
 def test_f124_two_workers_never_have_one_task_between_them(siege: Siege) -> None:
     for number in range(4):
         siege.issue(title=f"number {number}")
