@@ -29,6 +29,7 @@ class Defence:
 
 
 A = "tests/redteam/test_a_sandbox.py"
+LEVELS = "tests/redteam/test_a_levels.py"
 B = "tests/redteam/test_b_resources.py"
 C = "tests/redteam/test_c_git.py"
 D = "tests/redteam/test_d_tokens.py"
@@ -59,11 +60,11 @@ SANDBOX = (
             Edit(_LAUNCH, "if not identity.separate or not os.access", "if True or not os.access"),
             Edit(_LAUNCH, "user = identity if identity.separate and not become else None", "user = None"),
         ),
-        (f"{A}::test_a06_no_process_of_a_command_is_root_or_in_a_group_of_root",),
+        (f"{LEVELS}::test_a06_no_process_of_a_command_is_root_or_in_a_group_of_root",),
     ),
     _one(
         "refusal of user id 0", "harness/sandbox/identity.py", "if own == 0 and not uid:", "if False:",
-        f"{A}::test_a06_root_without_a_user_to_become_is_refused",
+        f"{LEVELS}::test_a06_root_without_a_user_to_become_is_refused",
     ),
     _one(
         "closing of descriptors", _LAUNCH, "close_fds=True, pass_fds=inherited", "close_fds=False",
@@ -97,7 +98,7 @@ SANDBOX = (
     ),
     _one(
         "self-test of the sandbox", "harness/sandbox/probe.py", "if problems:", "if False:",
-        f"{A}::test_a07_a_bubblewrap_that_does_not_isolate_is_found_out",
+        f"{LEVELS}::test_a07_a_bubblewrap_that_does_not_isolate_is_found_out",
     ),
     _one(
         "kill of the sandbox's init", _LAUNCH,
