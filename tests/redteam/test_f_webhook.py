@@ -216,10 +216,6 @@ def test_f119_a_listed_name_that_now_belongs_to_another_repository_is_not_worked
     assert_untouched(notes)
 
 
-def test_f119_an_installation_that_nobody_asked_for() -> None:
-    pytest.skip("installations come with the forges that have apps; the embedded forge has none")
-
-
 def archived(town: Town) -> None:
     town.world.archive(town.repository.id)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.model import CloneAccess
+from domain.ports import Purpose
 from providers.local.faulty import Fault, FaultyForge
 from providers.local.forge import LocalForge
-from tests.harness.git_world import smart_http
+from tests.harness.git_world import token_http
 
 PROTOCOL = "http"
 
@@ -28,19 +28,19 @@ class Token:
 
 
 class TokenForge(FaultyForge):
-    """Remembers every token, and every request that came with a good or a bad one."""
+    """Remembers every token, and counts pushes and bad ones."""
 
     def __init__(self, root: Path, faults: Sequence[Fault] = ()) -> None:
         super().__init__(LocalForge(root), faults)
         self.tokens: list[Token] = []
-        self.requests: list[str] = []
+        self.pushes = 0
         self.refused = 0
         self.address = ""
         self._root = root
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
         """Mint a token as long as an app's, for this repository alone."""
-        plain = super().clone_access(repository_id)
+        plain = super().clone_access(repository_id, purpose)
         number = len(self.tokens) + 1
         secret = f"ghs_{number}_canary." + "tokenOfOneOperation" * 20 + f".{number}"
         self.tokens.append(Token(secret, repository_id, time.monotonic()))
@@ -49,14 +49,12 @@ class TokenForge(FaultyForge):
             url=f"{self.address}/{path}", protocol=PROTOCOL, username="x-access-token", secret=secret
         )
 
-    def takes(self, authorization: str | None, path: str) -> bool:
+    def takes(self, password: str, is_push: bool) -> bool:
         """Tell whether the server lets a request in."""
-        self.requests.append(path)
-        for token in self.tokens:
-            basic = base64.b64encode(f"x-access-token:{token.secret}".encode()).decode()
-            if token.live and authorization == f"Basic {basic}":
-                return True
-        self.refused += authorization is not None
+        self.pushes += is_push
+        if any(token.live and token.secret == password for token in self.tokens):
+            return True
+        self.refused += bool(password)
         return False
 
 
@@ -64,6 +62,6 @@ class TokenForge(FaultyForge):
 def token_forge(root: Path, faults: Sequence[Fault] = ()) -> Iterator[TokenForge]:
     """Serve the embedded forge at `root` behind tokens."""
     forge = TokenForge(root, faults)
-    with smart_http(root, forge.takes) as address:
+    with token_http(root, forge.takes) as address:
         forge.address = address
         yield forge
