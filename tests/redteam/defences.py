@@ -217,7 +217,7 @@ TEXT = (
     ),
     _one(
         "maintainers' words only", "worker/readiness.py",
-        "if is_writer[author.id] and comment.body.strip():", "if comment.body.strip():",
+        "if is_writer[author.id] and own_words:", "if own_words:",
         f"{E}::test_e97_only_maintainers_words_on_the_issue_are_instructions",
     ),
     _one(
