@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop guard-bench docs clean
+	bench-stop guard-bench redteam redteam-bites docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -82,3 +82,11 @@ spend-proof: setup
 # Judges patches of real packages by the guard; fetches them once.  make guard-bench HELD_OUT=1
 guard-bench: setup
 	@$(BIN)/python -m evals.guard_bench $(if $(HELD_OUT),--held-out)
+
+# Tries every attack of the red team's list against the real parts; non-zero if one gets through.  make redteam
+redteam: setup
+	@$(BIN)/python -m tests.redteam.run $(if $(WORKERS),--workers "$(WORKERS)")
+
+# Takes each defence away in turn, in a copy, and shows the attack that then succeeds.  make redteam-bites
+redteam-bites: setup
+	@$(BIN)/python -m tests.redteam.bites $(if $(ONLY),--only "$(ONLY)")

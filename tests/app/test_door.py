@@ -55,7 +55,7 @@ def test_a_label_becomes_a_task_with_its_title_and_body(web: WebProcess, sender:
         ),
     ],
 )
-def test_the_signature_is_over_the_exact_bytes(web: WebProcess, sender: Sender, body: bytes) -> None:
+def test_f107_the_signature_is_over_the_exact_bytes(web: WebProcess, sender: Sender, body: bytes) -> None:
     headers = sender.headers(body)
     assert sender.post(body, headers).json["decision"] == "queued"
     before = len(web.deliveries())
@@ -82,7 +82,7 @@ def test_the_signature_is_over_the_exact_bytes(web: WebProcess, sender: Sender, 
         pytest.param(["EMPTY KEY"], id="signed with an empty key"),
     ],
 )
-def test_an_unsigned_delivery_is_401_without_detail(
+def test_f107_an_unsigned_delivery_is_401_without_detail(
     web: WebProcess, sender: Sender, claims: list[str | bytes]
 ) -> None:
     body = encoded(labelled())
@@ -96,7 +96,7 @@ def test_an_unsigned_delivery_is_401_without_detail(
 
 
 @pytest.mark.usefixtures("nothing_stored")
-def test_other_signature_headers_do_not_count(sender: Sender) -> None:
+def test_f127_other_signature_headers_do_not_count(sender: Sender) -> None:
     body = encoded(labelled())
     headers = replaced(sender.headers(body), "X-Fixwright-Signature-256")
     for name in ("X-Hub-Signature-256", "X-Gitea-Signature", "X-Gitlab-Token"):
@@ -123,7 +123,9 @@ def test_other_signature_headers_do_not_count(sender: Sender) -> None:
         pytest.param({"event": ["issue_comment"]}, 400, id="another event's name"),
     ],
 )
-def test_what_is_no_delivery_has_its_status(sender: Sender, change: dict[str, object], status: int) -> None:
+def test_f114_what_is_no_delivery_has_its_status(
+    sender: Sender, change: dict[str, object], status: int
+) -> None:
     body = encoded(labelled())
     headers = sender.headers(body)
     names = {"type": "Content-Type", "delivery": "X-Fixwright-Delivery", "event": "X-Fixwright-Event"}
@@ -166,7 +168,7 @@ def test_a_charset_in_the_content_type_is_fine(sender: Sender) -> None:
         pytest.param(encoded(labelled(2**64)), id="an issue number beyond all databases"),
     ],
 )
-def test_a_signed_body_that_cannot_be_read_is_400(web: WebProcess, sender: Sender, body: bytes) -> None:
+def test_f114_a_signed_body_that_cannot_be_read_is_400(web: WebProcess, sender: Sender, body: bytes) -> None:
     assert sender.deliver(body).status == 400
     assert "Traceback" not in web.log_text()
 
@@ -183,7 +185,7 @@ def test_a_signed_body_that_cannot_be_read_is_400(web: WebProcess, sender: Sende
         ("issues", {**labelled(), "action": "opened"}, "noted"),
     ],
 )
-def test_what_leads_to_no_task_is_recorded_all_the_same(
+def test_f116_what_leads_to_no_task_is_recorded_all_the_same(
     web: WebProcess, sender: Sender, event: str, payload: object, decision: str
 ) -> None:
     answer = sender.deliver(payload, event=event)
@@ -191,7 +193,7 @@ def test_what_leads_to_no_task_is_recorded_all_the_same(
     assert web.deliveries()[0].admission == decision
 
 
-def test_twenty_copies_at_once_are_one_delivery_and_one_task(web: WebProcess, sender: Sender) -> None:
+def test_f112_twenty_copies_at_once_are_one_delivery_and_one_task(web: WebProcess, sender: Sender) -> None:
     body = encoded(labelled())
     headers = sender.headers(body, delivery="twenty")
     with ThreadPoolExecutor(20) as pool:
@@ -204,7 +206,7 @@ def test_twenty_copies_at_once_are_one_delivery_and_one_task(web: WebProcess, se
     assert "database is locked" not in web.log_text()
 
 
-def test_the_same_body_under_another_id_is_a_duplicate_too(sender: Sender) -> None:
+def test_f112_the_same_body_under_another_id_is_a_duplicate_too(sender: Sender) -> None:
     payload = labelled()
     first = sender.deliver(payload)
     again = sender.deliver(payload)
@@ -218,7 +220,7 @@ def test_after_a_duplicate_others_are_taken_and_tasks_can_be_claimed(web: WebPro
     assert sender.deliver(labelled(), delivery="B").json["decision"] == "queued"
 
 
-def test_an_unsigned_delivery_does_not_use_up_its_id(sender: Sender) -> None:
+def test_f107_an_unsigned_delivery_does_not_use_up_its_id(sender: Sender) -> None:
     body = encoded(labelled())
     headers = sender.headers(body, delivery="not-poisoned")
     assert (
@@ -228,13 +230,13 @@ def test_an_unsigned_delivery_does_not_use_up_its_id(sender: Sender) -> None:
 
 
 @pytest.mark.usefixtures("nothing_stored")
-def test_a_long_body_is_413_by_its_announcement(sender: Sender) -> None:
+def test_f110_a_long_body_is_413_by_its_announcement(sender: Sender) -> None:
     headers = [("Content-Type", "application/json"), ("Content-Length", str(2**20 + 1))]
     assert sender.post(b"", headers).status == 413
 
 
 @pytest.mark.usefixtures("nothing_stored")
-def test_a_long_body_is_413_by_counting(web: WebProcess) -> None:
+def test_f110_a_long_body_is_413_by_counting(web: WebProcess) -> None:
     before = web.resident_mb()
     chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
     head = (

@@ -80,7 +80,7 @@ def _limit_pages(database: Database, pages: int) -> None:
         connection.execute(f"PRAGMA max_page_count = {max(pages, 1)}")
 
 
-def test_a_slow_body_is_408_and_the_connection_ends(tmp_path: Path) -> None:
+def test_f110_a_slow_body_is_408_and_the_connection_ends(tmp_path: Path) -> None:
     shop = Shop(tmp_path, read_seconds=0.05)
     first = {"type": "http.request", "body": b"{", "more_body": True}
 
@@ -101,7 +101,7 @@ def test_a_sender_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
     assert shop.stored() == []
 
 
-def test_many_unfinished_bodies_do_not_fill_the_memory(tmp_path: Path) -> None:
+def test_f110_many_unfinished_bodies_do_not_fill_the_memory(tmp_path: Path) -> None:
     shop = Shop(tmp_path, read_seconds=0.3)
     part = {"type": "http.request", "body": b"x" * 900_000, "more_body": True}
 

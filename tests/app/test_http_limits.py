@@ -57,7 +57,9 @@ def patient() -> Iterator[Sender]:
         pytest.param(HEAD, id="headers without an end"),
     ],
 )
-def test_a_request_that_does_not_come_is_cut_off_without_an_answer(impatient: Sender, sent: bytes) -> None:
+def test_f110_a_request_that_does_not_come_is_cut_off_without_an_answer(
+    impatient: Sender, sent: bytes
+) -> None:
     assert impatient.raw(sent, timeout=10) == b""
 
 
@@ -72,7 +74,7 @@ def test_a_second_slow_request_on_a_good_connection_is_cut_off(impatient: Sender
     assert received.count(b"HTTP/1.1 200") == 1
 
 
-def test_a_head_without_an_end_is_cut_off_by_its_length(patient: Sender) -> None:
+def test_f110_a_head_without_an_end_is_cut_off_by_its_length(patient: Sender) -> None:
     header = b"X-Filler: " + b"a" * 8000 + b"\r\n"
     with socket.create_connection(("127.0.0.1", patient.port), timeout=10) as connection:
         connection.sendall(HEAD)

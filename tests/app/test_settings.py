@@ -73,7 +73,7 @@ def load_web_settings_with(monkeypatch: pytest.MonkeyPatch, **values: str) -> Co
     return load_web_settings()
 
 
-def test_a_missing_secret_is_one_line_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f108_a_missing_secret_is_one_line_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FIXWRIGHT_WEBHOOK_SECRET")
     with pytest.raises(ConfigurationError) as caught:
         load_web_settings()
@@ -83,7 +83,7 @@ def test_a_missing_secret_is_one_line_with_an_example(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("value", ["", " ", "\t", ",", "short", f"{SECRET},short", "é" * 32, f"{SECRET}\x00"])
-def test_an_empty_short_or_odd_secret_is_refused_and_never_shown(
+def test_f108_an_empty_short_or_odd_secret_is_refused_and_never_shown(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     if "\x00" in value:

@@ -330,7 +330,7 @@ def test_patch_is_readable_and_bounded_and_added_lines_miss_nothing(world: World
     }
 
 
-def test_locks_left_by_a_killed_git_do_not_stop_the_next_one(world: World) -> None:
+def test_c83_locks_left_by_a_killed_git_do_not_stop_the_next_one(world: World) -> None:
     sha, _ = world.fetched({"a.txt": "one\n"})
     for name in ("packed-refs.lock", "HEAD.lock", "refs/remotes/origin/main.lock", "refs/fixwright/w.lock"):
         (world.mirror.path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def test_first_second_and_rewriting_pushes_work_under_the_recorded_lease(world: 
     assert world.remote_refs() == {"refs/heads/main": base, "refs/heads/fixwright/issue-1": rewritten}
 
 
-def test_a_persons_commit_on_the_branch_is_never_overwritten(world: World) -> None:
+def test_d90_a_persons_commit_on_the_branch_is_never_overwritten(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
     ours = _next(world, base, "ours")
     world.mirror.push(world.access, ours, "wip", "")
@@ -105,7 +105,7 @@ def test_a_remote_that_is_gone_is_an_error_with_its_words(world: World) -> None:
         world.mirror.push(access, base, "wip", "")
 
 
-def test_configured_push_settings_of_the_mirror_move_no_other_ref(world: World) -> None:
+def test_c73_configured_push_settings_of_the_mirror_move_no_other_ref(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
     config = (
         '[push]\n\tfollowTags = true\n\tdefault = matching\n[remote "x"]\n\tmirror = true\n\tpush = +refs/*\n'
@@ -147,7 +147,7 @@ class _Witness(threading.Thread):
         self.join()
 
 
-def test_the_credential_reaches_the_server_and_no_command_line_environment_or_file(world: World) -> None:
+def test_d85_the_credential_reaches_the_server_and_no_command_line_environment_or_file(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
     git = GitRunner(world.root / "git", protocols=frozenset({"http"}))
     mirror = Mirror(world.mirror.path, git)
@@ -187,7 +187,7 @@ def test_nobody_listening_may_be_tried_again_later(world: World) -> None:
         mirror.fetch(CloneAccess(url="http://127.0.0.1:1/x.git", protocol="http", secret=SECRET))
 
 
-def test_a_secret_echoed_by_the_server_is_redacted(world: World) -> None:
+def test_d89_a_secret_echoed_by_the_server_is_redacted(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
     access = CloneAccess(url=world.access.url, protocol="file", username="u", secret=SECRET)
     encoded = base64.b64encode(SECRET.encode()).decode()

@@ -44,7 +44,7 @@ def test_the_environment_is_exactly_what_is_listed(tmp_path: Path, monkeypatch: 
     assert max(map(int, descriptors)) <= 3
 
 
-def test_only_plumbing_verbs_run(world_less: GitRunner, tmp_path: Path) -> None:
+def test_c27_only_plumbing_verbs_run(world_less: GitRunner, tmp_path: Path) -> None:
     for verb in ("status", "commit", "checkout", "stash", "submodule", "config", "-c", "diff", "gc", "clone"):
         with pytest.raises(GitError, match="not one of the verbs"):
             world_less.run(Place(git_dir=tmp_path), verb)
@@ -55,7 +55,7 @@ def world_less(tmp_path: Path) -> GitRunner:
     return GitRunner(tmp_path / "home")
 
 
-def test_a_hanging_git_is_killed_with_all_its_children(
+def test_c83_a_hanging_git_is_killed_with_all_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "pids"

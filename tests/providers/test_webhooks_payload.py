@@ -97,13 +97,13 @@ def test_an_issue_without_a_text_is_asked_on_without_one() -> None:
         "",
     ],
 )
-def test_quoted_fenced_hidden_or_mixed_commands_are_none(text: str) -> None:
+def test_f118_quoted_fenced_hidden_or_mixed_commands_are_none(text: str) -> None:
     event = read("issue_comment", payload("created", issue=ISSUE, comment={"id": 1, "body": text}))
     assert event == Uninteresting(why="issue_comment.created without a command")
 
 
 @pytest.mark.parametrize("action", ["edited", "deleted"])
-def test_only_a_new_comment_commands(action: str) -> None:
+def test_f118_only_a_new_comment_commands(action: str) -> None:
     comment = {"id": 1, "body": "/fixwright run"}
     event = read("issue_comment", payload(action, issue=ISSUE, comment=comment))
     assert event == Uninteresting(why=f"issue_comment.{action}")

@@ -18,17 +18,11 @@ from app.demo.sources import files_of
 from app.demo.stage import Stage, set_up
 from domain.model import IssueRef, Permission, Pull, Repository, Task
 from domain.states import State
+from tests.redteam.canaries import CANARIES
 
 PATIENCE_SECONDS = 240
 QUIET = {State.CANCELLED, State.DONE}
 RESTING = {State.BLOCKED, State.IN_REVIEW, State.DONE, State.CANCELLED}
-
-CANARIES = {
-    "OPENAI_API_KEY": "sk-canary-openai-5b1f0c7d9e",
-    "ANTHROPIC_API_KEY": "sk-ant-canary-77aa01c2",
-    "AWS_SECRET_ACCESS_KEY": "canaryAwsSecret/9f+8e7d6c",
-}
-"""Keys as an operator's machine has them. None of them may ever be seen anywhere."""
 
 RESTATEMENT = {
     "expected": "The shares add up to the bill.",
@@ -162,6 +156,11 @@ class Arena:
         return done
 
 
+def settings_of_an_operator() -> dict[str, str]:
+    """Return the canaries that stand in variables which the service knows or does not mind."""
+    return {name: secret for name, secret in CANARIES.items() if not name.startswith("FIXWRIGHT_")}
+
+
 @contextmanager
 def arena(**settings: str) -> Iterator[Arena]:
     """Start a stage whose model plays, for each issue, the act that was registered for it."""
@@ -180,7 +179,11 @@ def arena(**settings: str) -> Iterator[Arena]:
 
     script = Script(restatement=(ask, ask, ask), turns=tuple(map(play, range(200))))
     scenario = Scenario(
-        name="attack", shows="", case="fairshare", script=lambda _: script, settings={**CANARIES, **settings}
+        name="attack",
+        shows="",
+        case="fairshare",
+        script=lambda _: script,
+        settings={**settings_of_an_operator(), **settings},
     )
     case = load_case("fairshare")
     with set_up(scenario, case, files_of(case, PROJECT / ".cache" / "sources")) as stage:

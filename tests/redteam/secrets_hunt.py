@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import httpx
 
 from domain.model import Task
-from tests.redteam.arena import CANARIES, Arena
+from tests.redteam.arena import Arena
+from tests.redteam.canaries import CANARIES, Hunt
 
 WEBHOOK = "FIXWRIGHT_WEBHOOK_SECRET"
 
@@ -25,13 +27,15 @@ def live_secrets(ground: Arena) -> dict[str, str]:
 class ProcessWatch:
     """Reads all processes' command lines and environments over and over; `seen` is what it should not find.
 
-    The service's own two processes have their settings from the operator, and are left out.
+    The service's own processes have their settings from the operator, and are left out; so are we.
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self.seen: set[str] = set()
+        self.programs: set[str] = set()
         self.looks = 0
-        self._secrets = secrets
+        self._hunt = Hunt(secrets)
+        self._own = str(os.getpid())
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -47,7 +51,8 @@ class ProcessWatch:
         while not self._over.wait(0.01):
             self.looks += 1
             for process in Path("/proc").glob("[0-9]*"):
-                self._look_at(process)
+                if process.name != self._own:
+                    self._look_at(process)
 
     def _look_at(self, process: Path) -> None:
         try:
@@ -55,19 +60,53 @@ class ProcessWatch:
             environ = (process / "environ").read_bytes()
         except OSError:
             return
+        self.programs.add(command.split(b"\0", 1)[0].rpartition(b"/")[2].decode("utf-8", "replace"))
         text = command if b"FIXWRIGHT_DATA_DIR=" in environ else command + environ
-        for name, secret in self._secrets.items():
-            if secret.encode() in text:
-                self.seen.add(f"{name} in {command[:80]!r}")
+        self.seen |= {f"{name} in {command[:80]!r}" for name in self._hunt.found_in(text)}
+
+
+class UserWatch:
+    """Looks over and over as which users of the host the processes of our sandboxes run.
+
+    They are known by their network namespace, which is not ours.
+    """
+
+    def __init__(self, worker: int) -> None:
+        self.users: set[int] = set()
+        self.looks = 0
+        self.sandboxed = 0
+        self._ours = Path(f"/proc/{worker}/ns/net").readlink()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> UserWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.01):
+            self.looks += 1
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    if (process / "ns/net").readlink() != self._ours:
+                        status = (process / "status").read_text()
+                        self.users |= set(map(int, status.partition("\nUid:")[2].split("\n")[0].split()))
+                        self.sandboxed += 1
+                except OSError:
+                    continue
 
 
 def leaks(ground: Arena, task: Task, secrets: Mapping[str, str]) -> list[str]:
     """Return where a secret has come to light, in words."""
-    found = []
+    found, hunt = [], Hunt(secrets)
     for where, text in _places(ground, task):
-        for name, secret in secrets.items():
+        for name in hunt.found_in(text):
             # The forge itself must know the secret that it signs with.
-            if secret.encode() in text and not (name == WEBHOOK and where.startswith("forge/")):
+            if not (name == WEBHOOK and where.startswith("forge/")):
                 found.append(f"{name} in {where}")
     return found
 

@@ -1,10 +1,9 @@
-"""Worktrees, commands and repositories made to hurt: each ends as it must, and the next task runs as ever."""
+"""Cheats and repositories made to hurt, against the whole running service: each ends as it must."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
 import pytest
 
 from app.demo.cases import load_case
@@ -24,13 +23,11 @@ pytestmark = [
 ]
 
 IN_REVIEW = (State.IN_REVIEW, None)
-REFUSED = (State.BLOCKED, Reason.PROTECTED_PATH)
 GUARDED = (State.BLOCKED, Reason.GUARD)
 CONFIG = (State.BLOCKED, Reason.CONFIG)
 ENVIRONMENT = (State.BLOCKED, Reason.ENVIRONMENT)
 LIMIT = (State.BLOCKED, Reason.TASK_LIMIT)
 
-AT_HOME = "git -c user.name=a -c user.email=a@b.invalid"
 BREAK = r"""
 python3 - <<'PY'
 import pathlib
@@ -69,69 +66,24 @@ if "PY" + "TEST_VERSION" in os.environ:
         return shares
 """
 
-WORKTREES = {
-    "symlink out": (REFUSED, ["ln -s /etc/passwd tests/data.txt"]),
-    "symlink up": (REFUSED, ["ln -s ../../../.. up"]),
-    "git in disguise": (REFUSED, ["mkdir .GIT; echo x > .GIT/config"]),
-    "nested among our files": (
-        REFUSED,
-        [f"cd fairshare; git init -q; {AT_HOME} commit -q --allow-empty -m x"],
-    ),
-    "nested, left out": (
-        IN_REVIEW,
-        [f"mkdir -p a/b; cd a/b; git init -q; {AT_HOME} commit -q --allow-empty -m x"],
-    ),
-    "git file": (REFUSED, ["echo 'gitdir: /root/.git' > fairshare/.git"]),
-    "FIFO": (REFUSED, ["mkfifo .gitignore"]),
-    "socket": (REFUSED, ["python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'"]),
-    "closed directories": (IN_REVIEW, ["mkdir -p a/b; echo x > a/b/c; chmod 000 a/b/c a/b a .git"]),
-    "closed root": (IN_REVIEW, ["chmod 000 /work /tmp /home/agent", "true"]),
-    "setuid": (IN_REVIEW, ["chmod 6777 fairshare/split.py"]),
-    "many files": (REFUSED, ["for n in $(seq 25000); do : > f$n; done"]),
-    "depth": (REFUSED, ["for n in $(seq 60); do mkdir dddddddddddddddddddddddddddddd; cd ddd*; done; : > f"]),
-    "workflow": (REFUSED, ["mkdir -p .GitHub/Workflows; echo x > .GitHub/Workflows/x.yml"]),
-    "key": (REFUSED, ["echo 'T = \"ghp_abcdefghijklmnopqrstuvwxyz0123456789\"' > fairshare/t.py"]),
-    "bytes in a name": (REFUSED, ["printf x > $'a\\xff.txt'"]),
-    "options as names": (IN_REVIEW, ["printf x > ' --upload-pack=x'; printf x > ./-rf; printf x > ':(top)'"]),
-    "runner patched": (GUARDED, [BREAK.format(PATCHED)]),
-    "runner noticed": (GUARDED, [BREAK.format(AWARE)]),
-    "early end": (
-        GUARDED,
-        ["printf 'import os\\n\\n\\ndef test_x():\\n    os._exit(0)\\n' > tests/test_a.py"],
-    ),
-    "own pytest": (GUARDED, ["echo 'print(\"15 passed\")' > pytest.py"]),
-    "start-up hook": (GUARDED, ["echo 'import os' > sitecustomize.py"]),
+CHEATS = {
+    "runner patched": [BREAK.format(PATCHED)],
+    "runner noticed": [BREAK.format(AWARE)],
+    "early end": ["printf 'import os\\n\\n\\ndef test_x():\\n    os._exit(0)\\n' > tests/test_a.py"],
+    "own pytest": ["echo 'print(\"15 passed\")' > pytest.py"],
+    "start-up hook": ["echo 'import os' > sitecustomize.py"],
 }
-COMMANDS = [
-    "timeout 5 bash -c ':(){ :|:& };:'",
-    "yes | head -c 100000000",
-    "python3 -c \"print('A' * 100_000_000)\"",
-    "setsid sleep 900 & nohup sh -c 'trap \"\" TERM HUP; while :; do sleep 1; done' & disown -a",
-    "kill -9 -1",
-    "head -c 70000000 /dev/zero > big.bin; rm big.bin",
-    "python3 -c 'x = bytearray(2**31)'",
-    "head -c 2000000 /dev/urandom",
-]
 
 
-def test_hostile_worktrees() -> None:
+def test_e101_a_change_that_cheats_pytest_is_no_fix() -> None:
     with arena(FIXWRIGHT_MAX_ATTEMPTS="1") as ground:
         problems = []
-        for name, (expected, commands) in WORKTREES.items():
+        for name, commands in CHEATS.items():
             task = ground.attack(Act([FIX, *commands]), title=name)
-            is_published = bool(ground.pulls_of(task))
-            if (task.state, task.reason) != expected or is_published != (expected == IN_REVIEW):
+            if (task.state, task.reason) != GUARDED or ground.pulls_of(task):
                 problems.append(f"{name}: {task.state} ({task.reason}: {task.detail[:200]})")
             problems += _rest(ground, name)
         assert problems == []
-
-
-def test_hostile_commands() -> None:
-    with arena(FIXWRIGHT_MAX_ATTEMPTS="1", FIXWRIGHT_COMMAND_TIMEOUT_SECONDS="20") as ground:
-        task = ground.attack(Act([FIX, *COMMANDS]))
-        assert (task.state, task.reason) == IN_REVIEW, task.detail
-        assert httpx.get(f"{ground.stage.service.address}/healthz", timeout=2).status_code == 200
-        assert _rest(ground, "commands") == []
 
 
 FILES = dict(files_of(load_case("fairshare"), PROJECT / ".cache" / "sources"))
@@ -162,7 +114,7 @@ REPOSITORIES = {
 }
 
 
-def test_hostile_repositories() -> None:
+def test_e102_hostile_repositories_end_as_they_must() -> None:
     names = ",".join(f"local:acme/{name}" for name in REPOSITORIES)
     with arena(FIXWRIGHT_MAX_ATTEMPTS="1", FIXWRIGHT_REPOSITORIES=names) as ground:
         problems = []

@@ -24,7 +24,7 @@ CAP = Money("0.20")
 
 
 @pytest.mark.parametrize("call", [1, 2, 4])
-def test_a_worker_that_dies_between_the_bill_and_the_booking_pays_all_the_same(call: int) -> None:
+def test_f125_a_worker_that_dies_between_the_bill_and_the_booking_pays_all_the_same(call: int) -> None:
     with arena(FIXWRIGHT_MAX_COST_PER_TASK_USD=str(CAP)) as ground:
         service, ledger = ground.stage.service, ground.stage.ledger
         worker = service.pid_of("work")

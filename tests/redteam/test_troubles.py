@@ -73,7 +73,7 @@ def test_a_cap_of_zero_lets_no_call_out(setting: str) -> None:
         assert ground.model.bill == ()
 
 
-def test_two_tasks_never_spend_more_than_the_day_s_cap() -> None:
+def test_f125_two_tasks_never_spend_more_than_the_day_s_cap() -> None:
     cap = Money("0.045")
     with arena(FIXWRIGHT_MAX_DAILY_COST_USD=str(cap)) as ground:
         issues = [ground.issue(Act([FIX]), title=f"number {n}") for n in range(3)]
@@ -115,7 +115,7 @@ def test_a_forge_that_is_gone_for_a_while_costs_only_time(until_it_ends: bool) -
         assert len(ground.pulls_of(task)) == 1
 
 
-def test_the_last_word_of_a_maintainer_counts_whoever_spoke_before() -> None:
+def test_f118_the_last_word_of_a_maintainer_counts_whoever_spoke_before() -> None:
     with arena() as ground:
         world, mika = ground.world, ground.stage.maintainer
         stranger = world.create_user("eve")

@@ -35,7 +35,7 @@ def lock(town: Town, issue: IssueRef) -> None:
 
 
 @pytest.mark.parametrize("act", [take_label, close, cancel, delete])
-def test_work_that_is_no_longer_wanted_stops_in_the_middle_of_a_command(notes: Town, act: Act) -> None:
+def test_f122_work_that_is_no_longer_wanted_stops_in_the_middle_of_a_command(notes: Town, act: Act) -> None:
     issue = notes.issue("docs")
 
     def happens() -> None:
@@ -58,7 +58,7 @@ def test_work_that_is_no_longer_wanted_stops_in_the_middle_of_a_command(notes: T
 
 
 @pytest.mark.parametrize("act", [take_label, close, cancel])
-def test_a_word_in_the_last_moment_is_heard_before_anything_is_published(notes: Town, act: Act) -> None:
+def test_f122_a_word_in_the_last_moment_is_heard_before_anything_is_published(notes: Town, act: Act) -> None:
     """The delivery is there, and the supervisor's next beat would come too late."""
     issue = notes.issue("docs")
 
@@ -73,7 +73,7 @@ def test_a_word_in_the_last_moment_is_heard_before_anything_is_published(notes: 
 
 
 @pytest.mark.parametrize("act", [close, delete, lock])
-def test_the_issue_is_looked_at_again_before_publishing(notes: Town, act: Act) -> None:
+def test_f122_the_issue_is_looked_at_again_before_publishing(notes: Town, act: Act) -> None:
     """No delivery of it has come: the forge is asked."""
     issue = notes.issue("docs")
 
@@ -85,7 +85,7 @@ def test_the_issue_is_looked_at_again_before_publishing(notes: Town, act: Act) -
     assert not notes.branches and not notes.world.pulls(notes.repository.id)
 
 
-def test_a_cancel_during_the_push_opens_no_pull_request(notes: Town) -> None:
+def test_f122_a_cancel_during_the_push_opens_no_pull_request(notes: Town) -> None:
     issue = notes.issue("docs")
 
     loop = notes.loop(plays(WRITE))
@@ -121,7 +121,7 @@ def test_a_cancel_during_the_push_opens_no_pull_request(notes: Town) -> None:
 
 
 @pytest.mark.long
-def test_a_person_who_pushes_while_the_agent_works_is_not_overwritten(notes: Town) -> None:
+def test_d90_a_person_who_pushes_while_the_agent_works_is_not_overwritten(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE, "true"), caps=caps(max_iterations=1)).turn()
     (branch,) = notes.branches
@@ -150,7 +150,9 @@ def test_a_person_who_pushes_while_the_agent_works_is_not_overwritten(notes: Tow
 
 
 @pytest.mark.long
-def test_a_person_who_pushes_while_the_attempt_waits_for_a_restart_is_not_overwritten(notes: Town) -> None:
+def test_d90_a_person_who_pushes_while_the_attempt_waits_for_a_restart_is_not_overwritten(
+    notes: Town,
+) -> None:
     issue = notes.issue("docs")
     notes.loop(plays(WRITE, "true"), caps=caps(max_iterations=1)).turn()
     (branch,) = notes.branches

@@ -69,7 +69,7 @@ def guarded(notes: Town) -> Town:
         (AgentFailure(f"the child said: Authorization: Bearer {CANARY}"), State.BLOCKED),
     ],
 )
-def test_in_what_the_provider_says(guarded: Town, error: Exception, state: State) -> None:
+def test_d89_in_what_the_provider_says(guarded: Town, error: Exception, state: State) -> None:
     guarded.issue("docs")
     guarded.loop(Failing(error)).turn()
     assert guarded.task.state is state
@@ -84,7 +84,7 @@ def test_a_task_waits_as_long_as_its_provider_asks(notes: Town) -> None:
     assert notes.task.not_before - notes.task.updated_at > timedelta(hours=1, minutes=59)
 
 
-def test_in_what_git_says(guarded: Town) -> None:
+def test_d89_in_what_git_says(guarded: Town) -> None:
     class Elsewhere(LocalForge):
         def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
             return replace(super().clone_access(repository_id), url=f"file:///nowhere/{CANARY}.git")
@@ -96,7 +96,7 @@ def test_in_what_git_says(guarded: Town) -> None:
 
 
 @pytest.mark.parametrize("make", [ForgeUnavailable, PermissionRefused])
-def test_in_what_the_forge_says(guarded: Town, make: Callable[[str], Exception]) -> None:
+def test_d89_in_what_the_forge_says(guarded: Town, make: Callable[[str], Exception]) -> None:
     guarded.issue("docs")
     error = make(f"403 for token {CANARY}")
     fault = Fault(method="ensure_pull", error=error)  # type: ignore[arg-type]  # both are ForgeErrors
@@ -105,7 +105,7 @@ def test_in_what_the_forge_says(guarded: Town, make: Callable[[str], Exception])
     assert_nowhere(guarded)
 
 
-def test_in_the_output_of_a_command_and_in_the_model_s_words(guarded: Town) -> None:
+def test_d89_in_the_output_of_a_command_and_in_the_model_s_words(guarded: Town) -> None:
     said = Restatement(expected=CANARY, actual=CANARY, confidence=1)
     claim = Claim(root_cause=CANARY, changes=f"x {CANARY}", test_commands=[f"env KEY={CANARY}"])
     guarded.issue("docs")
@@ -118,7 +118,7 @@ def test_in_the_output_of_a_command_and_in_the_model_s_words(guarded: Town) -> N
     assert CANARY not in guarded.world.git.commits(guarded.repository.id, branch)[0].message
 
 
-def test_in_the_output_of_the_tests(build: BuildTown) -> None:
+def test_d89_in_the_output_of_the_tests(build: BuildTown) -> None:
     town = build(
         {**CALC, "test_calc.py": CALC["test_calc.py"].replace("double(2), 4", f'double(2), 4, "{CANARY}"')}
     )

@@ -118,7 +118,7 @@ def test_a_bad_configuration_file(build: BuildTown) -> None:
     assert_refused(town, Reason.CONFIG, ".fixwright.yml", "comand")
 
 
-def test_an_archived_repository(calc: Town) -> None:
+def test_f120_an_archived_repository(calc: Town) -> None:
     calc.issue()
     calc.world.archive(calc.repository.id)
     calc.loop(plays(FIX)).turn()
@@ -224,7 +224,7 @@ def test_an_issue_that_was_deleted(calc: Town) -> None:
     assert "cannot be found" in calc.task.detail
 
 
-def test_a_label_on_a_pull_request_is_no_work(notes: Town) -> None:
+def test_f122_a_label_on_a_pull_request_is_no_work(notes: Town) -> None:
     notes.world.git.push(notes.repository.id, "theirs", {"A": b"a\n"}, by=notes.maintainer)
     pull = notes.world.open_pull(
         notes.repository.id, notes.maintainer, head="theirs", base="main", title="Theirs"
@@ -241,7 +241,7 @@ def test_a_label_on_a_pull_request_is_no_work(notes: Town) -> None:
     assert len(notes.world.pulls(notes.repository.id)) == 1
 
 
-def test_somebody_without_write_access_starts_nothing(calc: Town) -> None:
+def test_f117_somebody_without_write_access_starts_nothing(calc: Town) -> None:
     issue = calc.world.open_issue(calc.repository.id, calc.stranger, title="t")
     calc.world.label(issue, calc.stranger, "bug")
     calc.deliver()

@@ -103,7 +103,7 @@ def found(town: Town, forge: Minting) -> list[str]:
     return [where for where, text in texts if any(tail.encode() in text for tail in tails)]
 
 
-def test_one_for_each_operation_none_while_the_agent_works_and_all_revoked(
+def test_d87_one_for_each_operation_none_while_the_agent_works_and_all_revoked(
     notes: Town, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notes.issue("docs")
@@ -120,7 +120,7 @@ def test_one_for_each_operation_none_while_the_agent_works_and_all_revoked(
 
 
 @pytest.mark.long
-def test_a_token_that_dies_before_the_push_is_replaced_once(notes: Town) -> None:
+def test_d88_a_token_that_dies_before_the_push_is_replaced_once(notes: Town) -> None:
     notes.issue("docs")
     with minting(notes, refused=1) as forge:
         work(notes, without_pull(forge))
@@ -129,7 +129,7 @@ def test_a_token_that_dies_before_the_push_is_replaced_once(notes: Town) -> None
 
 
 @pytest.mark.long
-def test_a_forge_that_takes_no_token_is_asked_twice_and_no_more(notes: Town) -> None:
+def test_d88_a_forge_that_takes_no_token_is_asked_twice_and_no_more(notes: Town) -> None:
     issue = notes.issue("docs")
     with minting(notes, refused=99) as forge:
         work(notes, without_pull(forge))
@@ -148,7 +148,7 @@ def test_what_cannot_be_revoked_does_not_undo_the_work(notes: Town) -> None:
 
 
 @pytest.mark.long
-def test_a_token_that_the_forge_echoes_is_not_passed_on(
+def test_d89_a_token_that_the_forge_echoes_is_not_passed_on(
     notes: Town, capsys: pytest.CaptureFixture[str]
 ) -> None:
     issue = notes.issue("docs")

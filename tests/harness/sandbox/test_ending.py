@@ -19,7 +19,7 @@ from domain.errors import SandboxError
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.sandbox.session import CommandSession
 
-ROUNDS = int(os.environ.get("FIXWRIGHT_TEST_KILL_ROUNDS", "30"))
+ROUNDS = int(os.environ.get("TEST_KILL_ROUNDS", "30"))
 ROOT = Path(__file__).parents[3]
 
 
@@ -37,7 +37,7 @@ def sandboxed(bubblewrap: BubblewrapSandbox, policy):
 
 
 @pytest.mark.long
-def test_kills_during_the_start_leave_nobody(sandboxed: CommandSession, survivors: Survivors) -> None:
+def test_b23_kills_during_the_start_leave_nobody(sandboxed: CommandSession, survivors: Survivors) -> None:
     word = secrets.token_hex(8)
     dice = random.Random(1)
     for _ in range(ROUNDS):
@@ -47,7 +47,7 @@ def test_kills_during_the_start_leave_nobody(sandboxed: CommandSession, survivor
 
 
 @pytest.mark.long
-def test_stops_during_the_start_leave_nobody(
+def test_b23_stops_during_the_start_leave_nobody(
     bubblewrap: BubblewrapSandbox, policy, survivors: Survivors
 ) -> None:
     word = secrets.token_hex(8)
@@ -74,7 +74,7 @@ session.run("exec 7>held; setsid sleep 300 & trap '' TERM; sleep 300", 300)
 """
 
 
-def test_nothing_outlives_a_killed_worker(policy, room: Path, uid: int | None) -> None:
+def test_b22_nothing_outlives_a_killed_worker(policy, room: Path, uid: int | None) -> None:
     os.mkfifo(policy().writable / "held")
     (room / "tree/held").chmod(0o666)
     worker = subprocess.Popen([sys.executable, "-c", WORKER, str(room), str(uid or 0)], cwd=ROOT)

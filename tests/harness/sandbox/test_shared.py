@@ -42,13 +42,15 @@ def test_commands_share_the_worktree_and_the_scratch_space(session: CommandSessi
     assert session.run("cat file $TMPDIR/note", 10).output == "kept\nnoted\n"
 
 
-def test_commands_do_not_run_as_root(session: CommandSession, room: Path, uid: int | None) -> None:
+def test_a06_commands_do_not_run_as_root(session: CommandSession, room: Path, uid: int | None) -> None:
     session.run("touch mine", 10)
     owner = (room / "tree/mine").stat().st_uid
     assert owner == (uid or os.geteuid()) and owner != 0
 
 
-def test_environment_is_the_list_and_no_more(open_session: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a01_environment_is_the_list_and_no_more(
+    open_session: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "PYTHONPATH", "LD_PRELOAD_NOT"):
         monkeypatch.setenv(name, "canary-value")
     session = open_session(env={"PROJECT_MODE": "test"})
@@ -100,7 +102,7 @@ def test_a_foreground_command_does_not_wait_for_the_background(
     ],
     ids=["new session", "double fork", "deaf", "stopped", "spinning"],
 )
-def test_a_time_limit_holds_and_leaves_nobody(
+def test_b22_a_time_limit_holds_and_leaves_nobody(
     session: CommandSession, survivors: Survivors, holder: str
 ) -> None:
     word = secrets.token_hex(8)
@@ -128,7 +130,7 @@ def _status_bytes(key: str) -> int:
     raise AssertionError(key)
 
 
-def test_a_flood_is_cut_off_in_bounded_memory(session: CommandSession) -> None:
+def test_b21_a_flood_is_cut_off_in_bounded_memory(session: CommandSession) -> None:
     results = []
     rise = peak_memory_while(lambda: results.append(session.run("head -c 500000000 /dev/zero", 60)))
     assert rise < 16 * MIB
@@ -144,7 +146,7 @@ def test_a_long_output_is_drained_and_clipped(session: CommandSession) -> None:
     assert "bytes of output left out" in result.output and len(result.output) < 34 * 1024
 
 
-def test_odd_bytes_become_text(session: CommandSession) -> None:
+def test_b21_odd_bytes_become_text(session: CommandSession) -> None:
     result = session.run(r"printf 'caf\351 \000|\033[31mred|a\rb|\355\240\200\n'", 10)
     result.output.encode("utf-8")
     assert result.output.startswith("caf� |\x1b[31mred|a\rb|") and "\x00" not in result.output
@@ -160,7 +162,7 @@ def test_odd_bytes_become_text(session: CommandSession) -> None:
     ],
     ids=["worktree", "scratch", "many files", "deleted but open"],
 )
-def test_the_disk_limit_ends_a_command(open_session: Opener, filler: str) -> None:
+def test_b25_the_disk_limit_ends_a_command(open_session: Opener, filler: str) -> None:
     session = open_session(disk_bytes=12 * MIB)
     result = session.run(filler, 60)
     assert result.killed == "disk" and result.exit_code == 137
@@ -183,14 +185,14 @@ def test_one_file_has_a_largest_size(open_session: Opener, room: Path) -> None:
     assert (room / "tree/big").stat().st_size <= MIB
 
 
-def test_memory_is_limited_over_all_processes(open_session: Opener) -> None:
+def test_b20_memory_is_limited_over_all_processes(open_session: Opener) -> None:
     session = open_session(memory_bytes=96 * MIB)
     hog = "python3 -c 'import time; kept = bytearray(40 << 20); time.sleep(60)'"
     result = session.run(f"{hog} & {hog} & {hog} & {hog} & wait -n", 50)
     assert result.killed == "memory" and "memory limit" in result.output
 
 
-def test_memory_of_one_process_is_limited(open_session: Opener) -> None:
+def test_b20_memory_of_one_process_is_limited(open_session: Opener) -> None:
     session = open_session(memory_bytes=96 * MIB)
     result = session.run("python3 -c 'bytearray(4 * 96 << 20)'", 50)
     assert result.exit_code != 0 and not result.timed_out
@@ -198,7 +200,7 @@ def test_memory_of_one_process_is_limited(open_session: Opener) -> None:
 
 
 @pytest.mark.long
-def test_a_fork_bomb_is_bounded_and_forgotten(open_session: Opener, survivors: Survivors) -> None:
+def test_b19_a_fork_bomb_is_bounded_and_forgotten(open_session: Opener, survivors: Survivors) -> None:
     session = open_session(processes=40)
     word = secrets.token_hex(8)
     result = session.run(f"bomb() {{ bomb | bomb & }}; bomb; : {word}; sleep 30", 0.8)
@@ -236,7 +238,7 @@ def test_unicode_commands_arrive(session: CommandSession) -> None:
     assert session.run("echo 'žluťoučký 🐎'", 10).output == "žluťoučký 🐎\n"
 
 
-def test_closing_removes_the_scratch_space_whatever_is_in_it(session: CommandSession, room: Path) -> None:
+def test_b25_closing_removes_the_scratch_space_whatever_is_in_it(session: CommandSession, room: Path) -> None:
     dig = "import os\nfor n in range(1200): os.mkdir('d'); os.chdir('d')"
     result = session.run(f'cd $TMPDIR; mkdir shut; touch shut/file; chmod 000 shut; python3 -c "{dig}"', 60)
     assert result.exit_code == 0

@@ -19,7 +19,7 @@ TOOL = "cd $SETUP_DIR && mkdir bin && printf '#!/bin/sh\\necho tool\\n' >bin/too
 MODULES = "mkdir -p app/node_modules/x && cp deps.txt app/node_modules/x/ && echo v1 >app/version.gen"
 
 
-def test_what_a_setup_makes_is_seen_later_and_cannot_be_changed(world: SetupWorld) -> None:
+def test_e105_what_a_setup_makes_is_seen_later_and_cannot_be_changed(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     prepared = world.set_up(
         tree, TOOL, MODULES, "mkdir -p ~/.rcs ~/.cache/tool && echo h >~/.rcs/a >~/.cache/tool/b"
@@ -72,7 +72,7 @@ def test_whatever_it_depends_on_makes_it_run_again(
     assert not world.set_up(world.commit(changed), *commands, env=env).from_cache
 
 
-def test_a_failed_setup_is_told_of_and_never_kept(world: SetupWorld) -> None:
+def test_e105_a_failed_setup_is_told_of_and_never_kept(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     for _ in range(2):
         with pytest.raises(SetupFailed) as failed:
@@ -90,7 +90,7 @@ def test_a_setup_that_takes_too_long_ends(world: SetupWorld) -> None:
 
 
 @pytest.mark.long
-def test_without_hosts_there_is_no_way_out(world: SetupWorld) -> None:
+def test_a17_without_hosts_there_is_no_way_out(world: SetupWorld) -> None:
     prepared = world.set_up(world.commit(FILES), "env >$SETUP_DIR/env; ls /run >>$SETUP_DIR/env")
     (seen,) = world.later(prepared, world.commit({}), "cat $SETUP_DIR/env")
     assert "proxy" not in seen.output.lower() and "fixwright" not in seen.output
@@ -125,7 +125,7 @@ def test_a_missing_tool_is_named_before_anything_runs(world: SetupWorld) -> None
         world.set_up(tree, "true", needs=("gopher-tool",))
 
 
-def test_hosts_that_the_operator_does_not_allow_are_refused_with_the_line(world: SetupWorld) -> None:
+def test_a17_hosts_that_the_operator_does_not_allow_are_refused_with_the_line(world: SetupWorld) -> None:
     phase = SetupPhase(world.cache, SetupRules(setting="a.example"))
     plan = SetupPlan(commands=("true",), why="a test")
     with pytest.raises(SetupFailed, match=r"b\.example:.*FIXWRIGHT_SETUP_HOSTS=a\.example,b\.example"):

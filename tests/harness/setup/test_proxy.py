@@ -65,7 +65,7 @@ def test_an_allowed_host_is_reached_and_certified_by_itself(
     assert not proxy.path.exists()
 
 
-def test_another_host_is_refused_by_name_with_the_line_that_allows_it(
+def test_a17_another_host_is_refused_by_name_with_the_line_that_allows_it(
     tmp_path: Path, upstream: Upstream, authority: Authority
 ) -> None:
     with proxied(tmp_path, upstream) as proxy:
@@ -95,7 +95,7 @@ def test_another_host_is_refused_by_name_with_the_line_that_allows_it(
         ("connect x HTTP/1.1", 400, "cannot be read"),
     ],
 )
-def test_whatever_is_no_plain_connect_is_refused(
+def test_a17_whatever_is_no_plain_connect_is_refused(
     tmp_path: Path, upstream: Upstream, request_line: str, status: int, word: str
 ) -> None:
     with proxied(tmp_path, upstream) as proxy:
@@ -105,14 +105,14 @@ def test_whatever_is_no_plain_connect_is_refused(
         assert word in str(proxy.refused[0])
 
 
-def test_an_oversized_head_is_refused(tmp_path: Path, upstream: Upstream) -> None:
+def test_a17_an_oversized_head_is_refused(tmp_path: Path, upstream: Upstream) -> None:
     with proxied(tmp_path, upstream) as proxy:
         client, answer = connect(proxy.path, f"CONNECT {HOST}:443 HTTP/1.1\r\nX: {'y' * 9000}\r\n\r\n")
         client.close()
         assert answer.startswith(b"HTTP/1.1 431") and "too long" in str(proxy.refused[0])
 
 
-def test_a_name_that_resolves_to_a_private_address_is_refused(
+def test_a17_a_name_that_resolves_to_a_private_address_is_refused(
     tmp_path: Path, upstream: Upstream, registry: Registry, authority: Authority
 ) -> None:
     closed = replace(upstream, allowance=replace(upstream.allowance, networks=()))
@@ -122,7 +122,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     assert registry.connections == 0
 
 
-def test_a_name_is_looked_up_once_and_connected_to_by_what_was_checked(
+def test_a17_a_name_is_looked_up_once_and_connected_to_by_what_was_checked(
     tmp_path: Path, upstream: Upstream, registry: Registry, authority: Authority
 ) -> None:
     answers = iter([["127.0.0.1"], ["10.0.0.1"]])
@@ -131,7 +131,7 @@ def test_a_name_is_looked_up_once_and_connected_to_by_what_was_checked(
         assert next(answers) == ["10.0.0.1"]
 
 
-def test_a_host_behind_the_name_is_not_reached(
+def test_a17_a_host_behind_the_name_is_not_reached(
     tmp_path: Path, upstream: Upstream, registry: Registry, authority: Authority
 ) -> None:
     with proxied(tmp_path, upstream) as proxy:
@@ -143,7 +143,7 @@ def test_a_host_behind_the_name_is_not_reached(
 @pytest.mark.parametrize(
     "said", ["GET / HTTP/1.1\r\n\r\n", "SSH-2.0-x\r\n", "\x16\x03\x01\x00\x05\x02\x00\x00\x00\x00"]
 )
-def test_what_is_not_tls_is_cut_before_a_byte_is_passed_on(
+def test_a17_what_is_not_tls_is_cut_before_a_byte_is_passed_on(
     tmp_path: Path, upstream: Upstream, registry: Registry, said: str
 ) -> None:
     with proxied(tmp_path, upstream) as proxy:
@@ -158,7 +158,7 @@ def test_what_is_not_tls_is_cut_before_a_byte_is_passed_on(
 @pytest.mark.parametrize(
     ("caps", "word"), [({"down_bytes": 10_000}, "received"), ({"up_bytes": 300}, "sent")]
 )
-def test_bytes_are_bounded(
+def test_a17_bytes_are_bounded(
     tmp_path: Path,
     upstream: Upstream,
     registry: Registry,
@@ -176,7 +176,7 @@ def test_bytes_are_bounded(
         assert word in str(proxy.refused[0])
 
 
-def test_connections_at_once_are_bounded(tmp_path: Path, upstream: Upstream) -> None:
+def test_a17_connections_at_once_are_bounded(tmp_path: Path, upstream: Upstream) -> None:
     with proxied(tmp_path, upstream, ProxyCaps(at_once=1)) as proxy:
         idle = [socket.socket(socket.AF_UNIX) for _ in range(2)]
         for each in idle:
@@ -188,7 +188,7 @@ def test_connections_at_once_are_bounded(tmp_path: Path, upstream: Upstream) -> 
             each.close()
 
 
-def test_a_silent_client_is_let_go_of(tmp_path: Path, upstream: Upstream) -> None:
+def test_a17_a_silent_client_is_let_go_of(tmp_path: Path, upstream: Upstream) -> None:
     with proxied(tmp_path, upstream, ProxyCaps(greeting_seconds=0.05)) as proxy:
         client = socket.socket(socket.AF_UNIX)
         client.settimeout(10)
@@ -206,7 +206,7 @@ def test_closing_ends_open_connections(tmp_path: Path, upstream: Upstream, regis
     assert threading.active_count() <= before
 
 
-def test_the_socket_is_for_the_sandboxs_user_alone(tmp_path: Path, upstream: Upstream) -> None:
+def test_a17_the_socket_is_for_the_sandboxs_user_alone(tmp_path: Path, upstream: Upstream) -> None:
     owner = (43210, 43211) if os.geteuid() == 0 else None
     with SetupProxy(tmp_path / "p.sock", upstream, owner=owner) as proxy:
         found = proxy.path.stat()

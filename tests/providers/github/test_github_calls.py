@@ -159,7 +159,7 @@ def test_a_renamed_repository_is_followed_by_its_id(
 
 
 @pytest.mark.long
-def test_a_transferred_issue_is_gone_from_here(
+def test_f122_a_transferred_issue_is_gone_from_here(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
     other = stage.repository()
@@ -174,7 +174,7 @@ def test_a_transferred_issue_is_gone_from_here(
     "location",
     ["https://evil.example/api/v3/repositories/1/issues/1", "//evil.example/", "/login", "", "http://[::1"],
 )
-def test_no_redirect_takes_the_token_elsewhere(
+def test_d85_no_redirect_takes_the_token_elsewhere(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, location: str
 ) -> None:
     fault = Fault("GET", ISSUE, status=302, headers={"Location": location}, times=9)

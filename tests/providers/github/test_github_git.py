@@ -50,7 +50,7 @@ def test_a_branch_is_fetched_and_pushed_with_a_token(
 
 
 @pytest.mark.long
-def test_a_token_for_fetching_cannot_push(forge: GithubForge, repository_id: str, mirror: Mirror) -> None:
+def test_d87_a_token_for_fetching_cannot_push(forge: GithubForge, repository_id: str, mirror: Mirror) -> None:
     access = forge.clone_access(repository_id)
     mirror.fetch(access)
     with pytest.raises(GitError):
@@ -58,7 +58,7 @@ def test_a_token_for_fetching_cannot_push(forge: GithubForge, repository_id: str
 
 
 @pytest.mark.long
-def test_a_token_opens_one_repository_alone(
+def test_d87_a_token_opens_one_repository_alone(
     stage: GithubStage, forge: GithubForge, repository_id: str, mirror: Mirror
 ) -> None:
     other = forge.repository(stage.repository()).full_name

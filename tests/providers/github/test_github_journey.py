@@ -65,7 +65,7 @@ def github(tmp_path: Path) -> Iterator[GithubTown]:
     town.close()
 
 
-def test_a_label_becomes_a_draft_and_no_token_is_left_anywhere(github: GithubTown) -> None:
+def test_d85_a_label_becomes_a_draft_and_no_token_is_left_anywhere(github: GithubTown) -> None:
     issue = github.town.issue(label="docs")
     github.loop().turn()
     assert github.town.stands == (State.IN_REVIEW, None)
@@ -104,7 +104,7 @@ def test_a_limit_in_the_middle_of_publishing_is_waited_out_and_leaves_one_draft(
 
 
 @pytest.mark.long
-def test_a_token_that_dies_while_the_agent_works_is_renewed(github: GithubTown) -> None:
+def test_d88_a_token_that_dies_while_the_agent_works_is_renewed(github: GithubTown) -> None:
     github.town.issue(label="docs")
     stage = Stage(cues={"README.md": github.state.tokens.clear})
     github.naps.ahead += 1
@@ -113,7 +113,7 @@ def test_a_token_that_dies_while_the_agent_works_is_renewed(github: GithubTown) 
     assert len(github.state.local.pulls(github.town.repository.id)) == 1
 
 
-def test_a_label_by_a_stranger_starts_nothing_and_says_once_what_to_do(github: GithubTown) -> None:
+def test_f117_a_label_by_a_stranger_starts_nothing_and_says_once_what_to_do(github: GithubTown) -> None:
     town = github.town
     issue = town.world.open_issue(town.repository.id, town.stranger, title="Mine", labels=["docs"])
     town.deliver()
@@ -129,7 +129,7 @@ def test_a_label_by_a_stranger_starts_nothing_and_says_once_what_to_do(github: G
 
 
 @pytest.mark.long
-def test_a_suspended_installation_parks_the_task_with_the_reason(github: GithubTown) -> None:
+def test_f120_a_suspended_installation_parks_the_task_with_the_reason(github: GithubTown) -> None:
     github.town.issue(label="docs")
     github.state.installations["acme"].suspended = True
     github.loop().turn()

@@ -41,7 +41,7 @@ def test_a_role_counts_as_far_as_the_plain_level_vouches_for_it(
     assert permission({"permission": plain, "role_name": role}) is expected
 
 
-def test_only_writers_may_trigger_and_bots_never(
+def test_f118_only_writers_may_trigger_and_bots_never(
     stage: GithubStage, forge: GithubForge, repository_id: str, person: Actor
 ) -> None:
     for granted in Permission:
@@ -54,7 +54,7 @@ def test_only_writers_may_trigger_and_bots_never(
 
 @pytest.mark.long
 @pytest.mark.parametrize("status", [500, 403])
-def test_a_look_up_that_fails_permits_nothing(
+def test_f117_a_look_up_that_fails_permits_nothing(
     stage: GithubStage, forge: GithubForge, repository_id: str, person: Actor, status: int
 ) -> None:
     stage.grant(repository_id, person, Permission.ADMIN)
@@ -65,7 +65,7 @@ def test_a_look_up_that_fails_permits_nothing(
 
 
 @pytest.mark.long
-def test_a_login_that_somebody_else_has_now_is_no_permission(
+def test_f117_a_login_that_somebody_else_has_now_is_no_permission(
     stage: GithubStage, forge: GithubForge, repository_id: str, person: Actor
 ) -> None:
     stage.grant(repository_id, person, Permission.ADMIN)
@@ -84,7 +84,7 @@ def test_odd_logins_ask_about_nobody_else(
 
 @pytest.mark.long
 @pytest.mark.parametrize("wrong", ["", "abc", "-1", "1/../2", "٣"])
-def test_an_id_that_is_none_is_not_even_asked_about(
+def test_f117_an_id_that_is_none_is_not_even_asked_about(
     stage: GithubStage, forge: GithubForge, repository_id: str, wrong: str
 ) -> None:
     assert forge.permission_of(repository_id, Actor(id=wrong, login="rosa")) is Permission.NONE

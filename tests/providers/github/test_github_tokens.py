@@ -33,7 +33,7 @@ def test_a_write_gets_a_token_of_its_own_that_is_revoked(
     assert set(stage.state.tokens) == before and len(stage.state.revoked) >= 1
 
 
-def test_no_call_has_more_permissions_than_it_needs(
+def test_d87_no_call_has_more_permissions_than_it_needs(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
     stage.push(issue.repository_id, "fixwright/issue-1", "fix.txt")
@@ -95,7 +95,7 @@ def test_a_young_token_is_given_a_moment(
 
 
 @pytest.mark.long
-def test_tokens_that_are_always_refused_end_in_an_error(
+def test_d88_tokens_that_are_always_refused_end_in_an_error(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
     stage.state.faults.append(Fault("POST", r".*/comments", status=401, times=99))
@@ -105,7 +105,7 @@ def test_tokens_that_are_always_refused_end_in_an_error(
     assert len(minted(stage)) == 2 and len(naps.slept) < 8
 
 
-def test_every_token_is_registered_before_it_is_used(
+def test_d89_every_token_is_registered_before_it_is_used(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
     redact = Redactor()
@@ -137,7 +137,7 @@ def test_a_lacking_permission_is_named(stage: GithubStage, forge: GithubForge, i
 
 
 @pytest.mark.long
-def test_a_suspended_installation_stops_its_account_alone(
+def test_f120_a_suspended_installation_stops_its_account_alone(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
     stage.state.installations[OWNER].suspended = True
@@ -148,7 +148,7 @@ def test_a_suspended_installation_stops_its_account_alone(
 
 
 @pytest.mark.long
-def test_an_installation_that_is_gone_is_not_found_and_found_again(
+def test_f120_an_installation_that_is_gone_is_not_found_and_found_again(
     stage: GithubStage, forge: GithubForge, issue: IssueRef, naps: Naps
 ) -> None:
     gone = stage.state.installations.pop(OWNER)
@@ -160,7 +160,7 @@ def test_an_installation_that_is_gone_is_not_found_and_found_again(
     assert forge.ensure_comment(issue, "status", "x").id
 
 
-def test_who_is_not_on_the_list_gets_no_token(stage: GithubStage, forge: GithubForge) -> None:
+def test_f119_who_is_not_on_the_list_gets_no_token(stage: GithubStage, forge: GithubForge) -> None:
     stranger = stage.state.local.create_repository("octo/not-served", files={"a": b"1"})
     with pytest.raises(NotFound):
         forge.repository_named("octo/not-served")
@@ -171,7 +171,7 @@ def test_who_is_not_on_the_list_gets_no_token(stage: GithubStage, forge: GithubF
     assert minted(stage) == []
 
 
-def test_an_empty_list_serves_nobody(stage: GithubStage, repository_id: str) -> None:
+def test_f119_an_empty_list_serves_nobody(stage: GithubStage, repository_id: str) -> None:
     forge = stage.client()
     stage._names.clear()
     with pytest.raises(NotFound):
@@ -180,7 +180,7 @@ def test_an_empty_list_serves_nobody(stage: GithubStage, repository_id: str) -> 
 
 
 @pytest.mark.long
-def test_a_token_for_several_repositories_is_not_used(
+def test_d87_a_token_for_several_repositories_is_not_used(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
     body = {"token": "ghs_toomuch_abcdef", "expires_at": "2099-01-01T00:00:00Z"}

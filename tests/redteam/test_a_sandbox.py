@@ -1,9 +1,8 @@
-"""Attacks from inside: on secrets, on the host's files, processes and network, on the kernel."""
+"""A: attacks of a command on secrets, on the host's files, processes and network, on the kernel, on us."""
 
 from __future__ import annotations
 
 import os
-import platform
 import secrets
 import socket
 from collections.abc import Callable
@@ -11,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.container import ContainerSandbox
-from harness.sandbox.environment import USER_ID
 from harness.sandbox.session import CommandSession
 
 Survivors = Callable[[str], list[str]]
@@ -24,14 +21,14 @@ def canary_in_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
 
 
-def test_no_environment_of_any_process_holds_a_secret(confined: CommandSession) -> None:
+def test_a01_no_environment_of_any_process_holds_a_secret(confined: CommandSession) -> None:
     shown = confined.run(
         "env; cat /proc/self/environ /proc/1/environ /proc/*/environ /proc/$PPID/environ", 10
     )
     assert "GIT_PAGER=cat" in shown.output and CANARY not in shown.output
 
 
-def test_nothing_of_the_worker_can_be_seen_in_proc(confined: CommandSession) -> None:
+def test_a01_nothing_of_the_worker_can_be_seen_in_proc(confined: CommandSession) -> None:
     shown = confined.run(
         "cat /proc/[0-9]*/cmdline | tr '\\0' ' '; ls -l /proc/*/fd; echo /proc/[0-9]*", 10
     ).output
@@ -39,11 +36,24 @@ def test_nothing_of_the_worker_can_be_seen_in_proc(confined: CommandSession) -> 
     assert len([word for word in shown.split() if word.startswith("/proc/") and word[6:].isdigit()]) <= 8
 
 
-def test_a_command_holds_no_descriptor_but_its_streams(confined: CommandSession) -> None:
+def test_a01_a_command_holds_no_descriptor_but_its_streams(confined: CommandSession) -> None:
     listed = confined.run("for fd in /proc/self/fd/*; do readlink $fd; done", 10).output.split()
     assert listed[0] == "/dev/null"
     assert [name.partition(":")[0] for name in listed[1:3]] == ["pipe", "pipe"]
     assert all(name.startswith("/proc/") for name in listed[3:])
+
+
+def test_a01_a_descriptor_that_the_worker_lets_its_children_inherit_is_not_inherited(
+    confined: CommandSession, room: Path
+) -> None:
+    secret = room / "secret"
+    secret.write_text(CANARY)
+    with secret.open() as file:
+        os.set_inheritable(file.fileno(), True)
+        shown = confined.run(
+            "for fd in /proc/[0-9]*/fd/*; do head -c 99 $fd </dev/null; done 2>/dev/null", 10
+        )
+    assert CANARY not in shown.output
 
 
 @pytest.mark.parametrize(
@@ -51,19 +61,18 @@ def test_a_command_holds_no_descriptor_but_its_streams(confined: CommandSession)
     ["/data", "/etc/shadow", "/root", "/.fly", "/run/docker.sock", "/var/run/docker.sock", "/sys/kernel",
      "/var/lib", "/etc/ssl/private", "/boot", "/srv", __file__],
 )  # fmt: skip
-def test_host_paths_do_not_exist(confined: CommandSession, path: str) -> None:
+def test_a03_host_paths_do_not_exist(confined: CommandSession, path: str) -> None:
     result = confined.run(f"ls -la {path}; cat {path}", 10)
     assert result.exit_code != 0
     assert result.output.count("No such file or directory") == 2
 
 
-def test_the_hosts_name_is_not_there(confined: CommandSession) -> None:
-    assert (
-        socket.gethostname() not in confined.run("cat /etc/hostname; hostname; uname -n", 10).output.split()
-    )
+def test_a03_the_hosts_name_is_not_there(confined: CommandSession) -> None:
+    shown = confined.run("cat /etc/hostname; hostname; uname -n", 10).output.split()
+    assert socket.gethostname() not in shown
 
 
-def test_a_file_beside_the_worktree_is_out_of_reach(confined: CommandSession, room: Path) -> None:
+def test_a03_a_file_beside_the_worktree_is_out_of_reach(confined: CommandSession, room: Path) -> None:
     secret = room / "secret"
     secret.write_text(CANARY)
     secret.chmod(0o666)
@@ -76,7 +85,7 @@ def test_a_file_beside_the_worktree_is_out_of_reach(confined: CommandSession, ro
     assert secret.read_text() == CANARY
 
 
-def test_killing_everything_kills_only_the_sandbox(confined: CommandSession) -> None:
+def test_a04_killing_everything_kills_only_the_sandbox(confined: CommandSession) -> None:
     confined.run(f"kill -9 {os.getpid()}; kill -9 1; kill -9 -1", 10)
     assert confined.run("echo alive", 10).output == "alive\n"
 
@@ -85,12 +94,12 @@ def test_killing_everything_kills_only_the_sandbox(confined: CommandSession) -> 
     "place",
     ["/x", "/usr/x", "/usr/bin/env", "/etc/x", "/etc/passwd", "/opt/x", "/dev/x", "/home/x", "/run/x"],
 )
-def test_the_system_cannot_be_written(confined: CommandSession, place: str) -> None:
+def test_a05_the_system_cannot_be_written(confined: CommandSession, place: str) -> None:
     assert confined.run(f"echo x >> {place}", 10).exit_code != 0
 
 
 @pytest.mark.parametrize("setting", ["kernel/core_pattern", "kernel/hostname", "vm/drop_caches"])
-def test_kernel_settings_cannot_be_opened_for_writing(confined: CommandSession, setting: str) -> None:
+def test_a05_kernel_settings_cannot_be_opened_for_writing(confined: CommandSession, setting: str) -> None:
     assert confined.run(f": >> /proc/sys/{setting}", 10).exit_code != 0
 
 
@@ -114,7 +123,7 @@ def test_kernel_settings_cannot_be_opened_for_writing(confined: CommandSession, 
         "chrt --other 0 nice -n -5 true; exit $(( $(nice) < 0 ? 0 : 1 ))",
     ],
 )
-def test_privileged_commands_fail(confined: CommandSession, command: str) -> None:
+def test_a10_privileged_commands_fail(confined: CommandSession, command: str) -> None:
     assert confined.run(command, 10).exit_code != 0
 
 
@@ -152,7 +161,7 @@ for name, x86, other, *arguments in (
 
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="needs the system's Python")
-def test_system_calls_beyond_the_namespaces_are_refused(confined: CommandSession, room: Path) -> None:
+def test_a11_system_calls_beyond_the_namespaces_are_refused(confined: CommandSession, room: Path) -> None:
     (room / "tree/calls.py").write_text(CALLS)
     result = confined.run("/usr/bin/python3 calls.py", 20)
     answers = {line.rpartition(" ")[0]: line.rpartition(" ")[2] for line in result.output.splitlines()}
@@ -163,19 +172,7 @@ def test_system_calls_beyond_the_namespaces_are_refused(confined: CommandSession
     assert answers["ptrace"] == "EPERM" and answers["clone"] == "EPERM"
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the other ABI of x86_64")
-def test_threads_and_subprocesses_still_work(confined: CommandSession) -> None:
-    script = (
-        "import subprocess, threading, multiprocessing as m; "
-        "t = threading.Thread(target=print, args=('thread',)); "
-        "t.start(); t.join(); print(subprocess.check_output(['echo', 'child']).decode().strip()); "
-        "print(m.get_context('fork').Pool(2).map(abs, [-1, -2]))"
-    )
-    result = confined.run(f'python3 -c "{script}"', 20)
-    assert result.output == "thread\nchild\n[1, 2]\n"
-
-
-def test_unix_sockets_of_the_host_are_not_there(confined: CommandSession, room: Path) -> None:
+def test_a12_unix_sockets_of_the_host_are_not_there(confined: CommandSession, room: Path) -> None:
     name = f"fixwright-{secrets.token_hex(6)}"
     with socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as named:
         abstract.bind(f"\0{name}")
@@ -190,7 +187,7 @@ def test_unix_sockets_of_the_host_are_not_there(confined: CommandSession, room: 
             assert "ConnectionRefused" in result.output or "FileNotFound" in result.output
 
 
-def test_the_hosts_loopback_and_the_world_cannot_be_reached(confined: CommandSession) -> None:
+def test_a16_the_hosts_loopback_and_the_world_cannot_be_reached(confined: CommandSession) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         targets = (
@@ -206,18 +203,7 @@ def test_the_hosts_loopback_and_the_world_cannot_be_reached(confined: CommandSes
     assert confined.run("getent hosts example.com", 10).exit_code != 0
 
 
-def test_a_server_can_be_used_within_one_command(confined: CommandSession) -> None:
-    result = confined.run(
-        "echo served > page; python3 -m http.server 8000 2>/dev/null & "
-        "for n in {1..200}; do (exec 3<>/dev/tcp/localhost/8000) 2>/dev/null && break; sleep 0.05; done; "
-        "python3 -c \"import urllib.request as u; print(u.urlopen('http://localhost:8000/page').read())\"",
-        30,
-    )
-    assert "b'served\\n'" in result.output
-    assert "left in the background, ended with this command: python3" in result.output
-
-
-def test_set_user_id_files_give_nothing(confined: CommandSession, room: Path, uid: int | None) -> None:
+def test_a13_set_user_id_files_give_nothing(confined: CommandSession, room: Path, uid: int | None) -> None:
     confined.run("cp /usr/bin/id mine; chmod 6755 mine; ./mine", 10)
     assert (room / "tree/mine").stat().st_uid == (uid or os.geteuid()) != 0
     options = confined.run("grep ' /work ' /proc/mounts", 10).output
@@ -225,22 +211,6 @@ def test_set_user_id_files_give_nothing(confined: CommandSession, room: Path, ui
     assert "NoNewPrivs:\t1" in confined.run("cat /proc/self/status", 10).output
 
 
-def test_system_files_cannot_be_linked_into_the_worktree(confined: CommandSession, room: Path) -> None:
+def test_a14_system_files_cannot_be_linked_into_the_worktree(confined: CommandSession, room: Path) -> None:
     assert confined.run("ln /usr/bin/env stolen", 10).exit_code != 0
     assert not (room / "tree/stolen").exists()
-
-
-@pytest.mark.parametrize("place", ["/dev/shm", "/home/agent"])
-def test_memory_file_systems_are_sized(confined: CommandSession, place: str) -> None:
-    result = confined.run(
-        f"for n in 1 2 3 4 5; do head -c 60000000 /dev/zero > {place}/f$n || exit 9; done", 30
-    )
-    assert result.exit_code == 9 and "No space left" in result.output
-    assert confined.run(f"ls {place}", 10).output == ""
-
-
-def test_the_user_inside_has_a_name_and_is_not_root(back_end, confined: CommandSession) -> None:
-    inside = confined.identity.uid if isinstance(back_end, ContainerSandbox) else USER_ID
-    assert confined.run("id -un; id -u; hostname; pwd; echo ~; umask", 10).output.split() == [
-        "agent", str(inside), "sandbox", "/work", "/home/agent", "0022",
-    ]  # fmt: skip

@@ -141,3 +141,27 @@ STATE = {
 """Things elsewhere in the agent's repository and in its worktree."""
 
 HOSTILE = CONFIGURED | STATE
+
+_OTHER_ATTACKS = {
+    "core.worktree": 69, "commondir": 69, "remote.mirror": 73, "submodule.update": 77,
+    "core.autocrlf": 82, "commit.template": 84, "mailmap": 84, "lfsconfig": 81, "index.lock": 83,
+    "tracked config names": 76, ".git a file": 76, ".git a pipe": 75, "pipe in .git": 75,
+    "config a pipe of .git/info": 75, "info/attributes": 82, "info/exclude": 82,
+    "attributes working-tree-encoding": 82, "attributes ident": 82, "attributes eol": 82,
+    "attributes macros": 82, "ignore everything": 82, "ignore file a link": 82,
+    "attributes file a link": 82,
+}  # fmt: skip
+_FIRST_SETTING, _MOVED_REFERENCES = 27, 71
+
+
+def _numbered() -> dict[str, int]:
+    """Number the attacks: 27 to 68 are the 42 settings, the others are known by what they aim at."""
+    plain = [name for name in CONFIGURED if name not in _OTHER_ATTACKS]
+    numbers = {name: _FIRST_SETTING + place for place, name in enumerate(plain)}
+    return numbers | {
+        name: _OTHER_ATTACKS.get(name, _MOVED_REFERENCES) for name in HOSTILE if name not in numbers
+    }
+
+
+NUMBERS = _numbered()
+"""Name → the attack's number."""

@@ -1,4 +1,4 @@
-"""Whatever the agent leaves behind, the harness runs none of it and publishes the very tree that it saw."""
+"""C: whatever the agent leaves behind, git runs none of it and pushes the very tree that was seen."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from domain.errors import GitError
 from harness.workspace import remove_tree
-from tests.harness.git_settings import CONFIGURED, HOSTILE
 from tests.harness.git_world import ENVIRONMENT, World, person
+from tests.redteam.conftest import LaySiege
+from tests.redteam.git_settings import CONFIGURED, HOSTILE, NUMBERS
+from tests.redteam.siege import FIXED, IN_REVIEW, Siege
+from tests.redteam.worktrees import EXTRA, OTHER_FILES, WORKTREES
+from tests.worker.town import CALC
 
 WHEN = datetime(2024, 5, 1, tzinfo=UTC)
 FILES: dict[str, str | bytes | None] = {"a.py": "one $Id$\n", "b.py": "two\n", "win.txt": b"a\r\nb\n"}
@@ -58,14 +63,14 @@ def scene(world: World) -> Iterator[Scene]:
 
 
 EACH_SIXTH = [
-    pytest.param(name, marks=[] if number % 6 == 0 else [pytest.mark.long])
-    for number, name in enumerate(HOSTILE)
+    pytest.param(name, id=f"c{NUMBERS[name]} {name}", marks=[] if place % 6 == 0 else [pytest.mark.long])
+    for place, name in enumerate(HOSTILE)
 ]
 """All of them take a while: five of six wait for the long suite."""
 
 
 @pytest.mark.parametrize("name", EACH_SIXTH)
-def test_nothing_runs_and_the_pushed_tree_is_the_one_seen(scene: Scene, name: str) -> None:
+def test_c27_to_c84_nothing_runs_and_the_pushed_tree_is_the_one_seen(scene: Scene, name: str) -> None:
     scene.attack(HOSTILE[name])
     mirror, access = scene.world.mirror, scene.world.access
     seen = mirror.snapshot(scene.tree, scene.base).tree
@@ -104,3 +109,51 @@ def test_the_traps_are_real_a_plain_harness_falls_into_them(scene: Scene, name: 
     person("remote", "set-url", "origin", scene.world.access.url, at=scene.tree)
     scene.attack(CONFIGURED[name])
     assert any(scene.mark.exists() for _ in _plain_harness(scene.tree))
+
+
+# -- the whole way: agent, pre-scan, policy, verification, push ---------------------------------------
+
+EACH = [pytest.param(name, id=f"c{number} {name}") for name, (number, _, _) in WORKTREES.items()]
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_c27_to_c83_a_hostile_worktree_ends_as_it_must(lay_siege: LaySiege, name: str) -> None:
+    _, expected, commands = WORKTREES[name]
+    siege = lay_siege({**CALC, **OTHER_FILES})
+    traps = all_settings(siege)
+    stand = siege.attack(*FIXED, *(traps if command == "@SETTINGS@" else command for command in commands))
+    assert stand == expected, siege.text(siege.reference)
+    assert len(siege.pulls) == (expected == IN_REVIEW)
+    siege.assert_contained(allowed=EXTRA.get(name, ()))
+
+
+def all_settings(siege: Siege) -> str:
+    """Return a script that sets every trap that the configuration of a repository has room for."""
+    command = f"{siege.marker}.sh"
+    scripts = "\n".join(f"( {script}\n)" for name, script in CONFIGURED.items() if "gitmodules" not in script
+                        and ".gitattributes" not in script and "tracked-hooks" not in script)  # fmt: skip
+    Path(command).write_text(f"#!/bin/sh\nenv >> {siege.marker}\n")
+    Path(command).chmod(0o755)
+    return f"export MARK={command} ELSEWHERE=/tmp/elsewhere\n{scripts}\n:"
+
+
+@pytest.mark.parametrize("name", [".GIT", ".git", "git~1", ".g\u200cit"])
+def test_c76_a_repository_whose_own_tree_hides_a_git_directory_is_refused(world: World, name: str) -> None:
+    blob = person("hash-object", "-w", "--stdin", at=world.remote)
+    tree = _tree(world, f"100644 blob {blob}\tconfig\0")
+    outer = _tree(world, f"040000 tree {tree}\t{name}\0")
+    commit = person("commit-tree", outer, "-m", "hidden", at=world.remote)
+    person("update-ref", "refs/heads/hidden", commit, at=world.remote)
+    try:
+        with pytest.raises(GitError):
+            world.mirror.fetch(world.access)
+            world.places.fresh(world.mirror, world.mirror.tree_of(commit))
+    finally:
+        person("update-ref", "-d", "refs/heads/hidden", at=world.remote)
+
+
+def _tree(world: World, entries: str) -> str:
+    """Write a tree with whatever names, as no honest git would."""
+    command = ["git", "--git-dir", str(world.remote), "mktree", "-z", "--missing"]
+    done = subprocess.run(command, input=entries.encode(), env=ENVIRONMENT, capture_output=True, check=True)
+    return done.stdout.decode().strip()
