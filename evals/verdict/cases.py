@@ -18,6 +18,7 @@ class PastBug(BaseModel):
     """One bug of a package: release before, release with the fix, and which files of the difference count.
 
     `issue` has its title on the first line. `sources` and `tests` are paths in the source distribution.
+    `timeout_seconds` bounds each run of the suite: some faults show as a hang.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,6 +30,7 @@ class PastBug(BaseModel):
     tests: list[str]
     requirements: list[str] = Field(default_factory=list)
     issue: str
+    timeout_seconds: int = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from app.demo.toolchain import tools_with
 from domain.errors import PolicyRefusal
 from domain.model import Category, Severity, Verdict
-from domain.repo_config import RepoConfig
+from domain.repo_config import RepoConfig, TestSection
 from evals.verdict.cases import Releases
 from evals.verdict.changes import Changed
 from harness.change import check_change, scan_secrets
@@ -110,5 +110,6 @@ def _set_up(case: Releases, root: Path) -> Bench:
     sandbox = BubblewrapSandbox(uid=uid, tools=[tools_with(case.bug.requirements)], nice=False)
     checkouts = FreshCheckouts(workspaces, mirror)
     verifier = Verifier(sandbox, mirror, checkouts)
-    baseline = verifier.baseline(mirror.default_head(repository.default_branch), RepoConfig())
+    config = RepoConfig(test=TestSection(timeout_seconds=case.bug.timeout_seconds))
+    baseline = verifier.baseline(mirror.default_head(repository.default_branch), config)
     return Bench(case=case, mirror=mirror, workspaces=workspaces, verifier=verifier, baseline=baseline)
