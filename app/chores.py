@@ -14,6 +14,7 @@ from store.database import Database
 from store.inbox import SqliteInbox
 from worker.housekeeping import Chore, Housekeeping, Steps
 from worker.retention import Keeping, MirrorKeeper, keep_transcripts
+from worker.setup_keeping import keep_setups
 from worker.sweeps import Pace, Sweeper
 from worker.task_work import Shop
 
@@ -39,6 +40,7 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
         Chore(name="checkpoint", every_seconds=MINUTE, steps=partial(_checkpoint, database)),
         Chore(name="mirrors", every_seconds=10 * MINUTE, steps=mirrors.make_room),
+        Chore(name="set-ups", every_seconds=HOUR, steps=partial(_keep_setups, settings, shop)),
         Chore(name="transcripts", every_seconds=HOUR, steps=transcripts),
         Chore(name="tidying", every_seconds=HOUR, steps=mirrors.tidy),
     ]
@@ -75,8 +77,18 @@ def _keeping(settings: WorkerSettings, what: str) -> Keeping:
         "deliveries": (settings.keep_deliveries_days, settings.keep_deliveries_mb),
         "transcripts": (settings.keep_transcripts_days, settings.keep_transcripts_mb),
         "mirrors": (settings.keep_mirrors_days, settings.keep_mirrors_mb),
+        "setups": (settings.keep_setups_days, settings.keep_setups_mb),
     }[what]
     return Keeping(age=timedelta(days=days), most_bytes=megabytes * MEBIBYTE)
+
+
+def _keep_setups(settings: WorkerSettings, shop: Shop) -> Steps:
+    if shop.bench.setup is None:
+        return iter(())
+    keeping, least = _keeping(settings, "setups"), settings.min_free_mb * MEBIBYTE
+    return keep_setups(
+        shop.bench.setup.cache, shop.bench.workspaces, shop.clock, keeping, least_free_bytes=least
+    )
 
 
 def _checkpoint(database: Database) -> Steps:

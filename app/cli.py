@@ -39,6 +39,12 @@ def root(
 @cli.command()
 def serve() -> None:
     """Run the web process: the webhook door and the console."""
+    from app.closed_memory import shut_out
+    from app.own_process import keep_own_variables
+    from app.setting_groups import WebSettings
+
+    keep_own_variables(WebSettings)
+    shut_out()
     from app.serve import main
 
     main()
@@ -47,6 +53,12 @@ def serve() -> None:
 @cli.command()
 def work() -> None:
     """Run the worker process: claims tasks, one at a time, and works on them."""
+    from app.closed_memory import shut_out
+    from app.own_process import keep_own_variables
+    from app.setting_groups import WorkerSettings
+
+    keep_own_variables(WorkerSettings)
+    shut_out()
     from app.work import main
 
     main()

@@ -41,7 +41,7 @@ _WAITS_FOR = {
     Reason.ATTEMPTS_EXHAUSTED: f"A hint, or a smaller issue; {_RESUME}.",
     Reason.CRASH_LOOP: "The operator: the worker ended several times on this task; see its log, then resume.",
     Reason.CONFIG: f"A correct .fixwright.yml or setting; {_RESUME}.",
-    Reason.PROTECTED_PATH: "A person: the change needs a path that the service never touches.",
+    Reason.PROTECTED_PATH: "A maintainer: reads the change of protected paths and allows it, or makes it.",
     Reason.BRANCH_MOVED: f"Somebody pushed to the branch: keep or remove that work; {_RESUME}.",
     Reason.CONFLICT: f"The base branch merged into the task's branch, or that branch deleted; {_RESUME}.",
     Reason.SANDBOX: "The operator: no sandbox that holds can be had; see the worker's log, then resume.",

@@ -15,6 +15,7 @@ from app.refusal import Headers, Refused, SenderGone
 from app.request_body import BodyReader
 from domain.events import Event, IssueLabelled, Uninteresting
 from domain.hashing import feed
+from domain.noted import Noted
 from domain.ports import Admitted, Clock, Delivery, WebhookDialect
 
 DOOR_PREFIX = "/webhooks/"
@@ -132,6 +133,8 @@ def _kind(event: Event) -> str:
 def _repository(event: Event) -> str | None:
     if isinstance(event, Uninteresting):
         return None
+    if isinstance(event, Noted):
+        return event.repository_name or None
     return event.repository_name if isinstance(event, IssueLabelled) else event.issue.repository_id
 
 

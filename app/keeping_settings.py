@@ -50,6 +50,16 @@ class KeepingSettings(BaseSettings):
         "never one with work that is nowhere else.",
         examples=["1000"],
     )
+    keep_setups_days: Count = Field(
+        default=30, ge=1, le=3650, description="Days that an unused set-up is kept.", examples=["30"]
+    )
+    keep_setups_mb: Count = Field(
+        default=1000,
+        ge=16,
+        le=10_000_000,
+        description="MiB that set-ups of all repositories may take; the longest unused go first.",
+        examples=["1000"],
+    )
     min_free_mb: Count = Field(
         default=200,
         ge=0,

@@ -10,10 +10,12 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.github_settings import GithubSettings
 from app.keeping_settings import KeepingSettings
+from app.publishing_settings import PublishingSettings
+from app.sandbox_settings import SandboxSettings
 from app.setting_types import (
     Count,
-    Directories,
     Directory,
     Dollars,
     Labels,
@@ -26,6 +28,7 @@ from app.setting_types import (
     UpperPrice,
     Word,
 )
+from app.setup_settings import SetupSettings
 from domain.budget import Caps
 from domain.model import Category, Price
 from domain.policy import MAX_RECOVERIES, Serving
@@ -33,7 +36,7 @@ from domain.pricing import PER_MILLION
 
 PREFIX = "FIXWRIGHT_"
 
-SECRET_FIELDS = frozenset({"webhook_secret", "console_token", "api_key"})
+SECRET_FIELDS = frozenset({"webhook_secret", "console_token", "api_key", "github_private_key"})
 
 
 class CommonSettings(BaseSettings):
@@ -51,7 +54,7 @@ class CommonSettings(BaseSettings):
         default=frozenset(),
         description="The repositories that are served, as forge:owner/name, comma separated. "
         "Empty: nobody is served.",
-        examples=["local:acme/shop,local:acme/web"],
+        examples=["github:acme/shop,local:acme/web"],
     )
     labels: Labels = Field(
         default={category.value: category for category in Category},
@@ -160,7 +163,9 @@ class WebSettings(CommonSettings):
         return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
 
 
-class WorkerSettings(KeepingSettings, CommonSettings):
+class WorkerSettings(
+    KeepingSettings, PublishingSettings, SandboxSettings, SetupSettings, GithubSettings, CommonSettings
+):
     """What the worker process needs."""
 
     worker_name: Word = Field(
@@ -256,31 +261,6 @@ class WorkerSettings(KeepingSettings, CommonSettings):
         description="Seconds that one command of the agent may take.",
         examples=["120"],
     )
-    sandbox_backend: Literal["bubblewrap"] = Field(
-        default="bubblewrap", description="What isolates the agent's commands.", examples=["bubblewrap"]
-    )
-    sandbox_uid: Count = Field(
-        default=59321,
-        ge=1,
-        le=2**31 - 1,
-        description="User id that sandboxed commands get when the worker runs as root.",
-        examples=["59321"],
-    )
-    sandbox_tools: Directories = Field(
-        default=(),
-        description="More directories that sandboxed commands may read and execute, separated as in PATH.",
-        examples=["/opt"],
-    )
-    sandbox_memory_mb: Count = Field(
-        default=450,
-        ge=64,
-        le=1_000_000,
-        description="MiB of memory for sandboxed commands.",
-        examples=["450"],
-    )
-    sandbox_disk_mb: Count = Field(
-        default=300, ge=16, le=1_000_000, description="MiB that a worktree may grow to.", examples=["300"]
-    )
     lease_seconds: Count = Field(
         default=60,
         ge=5,
@@ -323,7 +303,7 @@ class WorkerSettings(KeepingSettings, CommonSettings):
 
     def secrets(self) -> list[str]:
         """Return every secret in these settings, for the redactor."""
-        return [self.api_key.get_secret_value()]
+        return [self.api_key.get_secret_value(), self.github_key()]
 
 
 def variable(field_name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
+from domain.hosts import parse_target
 from domain.model import Category, Price
 from domain.pricing import read_price, read_prices
 from domain.text import clip
@@ -26,9 +28,11 @@ _BOUNDLESS = frozenset({"unlimited", "none", "no", "off", "inf", "infinity", "in
 
 _REPOSITORY = re.compile(r"[a-z][a-z0-9-]*:[\w.-]+(?:/[\w.-]+)+")
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[A-Za-z0-9._~/-]*)?")
+_COMMAND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 
 Parsed = TypeVar("Parsed")
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _from_text(parse: Callable[[str], Parsed]) -> BeforeValidator:
@@ -110,6 +114,27 @@ def _parse_labels(text: str) -> Mapping[str, Category]:
     return labels
 
 
+def _parse_setup_hosts(text: str) -> str:
+    words = list(dict.fromkeys(word.lower() for word in _words(text)))
+    for word in words:
+        if word != "auto" and parse_target(word) is None:
+            raise ValueError(f"{word!r} is not `auto` and not the name of a host")
+    return ",".join(words)
+
+
+def _parse_networks(text: str) -> tuple[Network, ...]:
+    found = []
+    for word in _words(text):
+        try:
+            network = ipaddress.ip_network(word)
+        except ValueError as error:
+            raise ValueError(f"{word!r} is not a network ({error})") from None
+        if network.is_link_local or network.is_multicast or network.prefixlen == 0:
+            raise ValueError(f"{word!r} cannot be allowed: it is no network of hosts")
+        found.append(network)
+    return tuple(found)
+
+
 def _parse_directory(text: str) -> Path:
     return Path(_not_blank(text)).expanduser().absolute()
 
@@ -126,6 +151,32 @@ def _parse_directories(text: str) -> tuple[Path, ...]:
     return paths
 
 
+def _parse_patterns(text: str) -> tuple[str, ...]:
+    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    for pattern in patterns:
+        if not pattern.strip("/*") or any(ord(character) < 32 for character in pattern):
+            raise ValueError(f"{pattern!r} is no pattern of paths")
+    return patterns
+
+
+def _parse_switch(text: str) -> bool:
+    """Read a switch that opens something: only a plain yes or no counts."""
+    word = _not_blank(text).lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"is neither 1 nor 0, but {clip(word, 40)!a}")
+
+
+def _parse_commands(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(_words(text)))
+    for word in found:
+        if not _COMMAND.fullmatch(word):
+            raise ValueError(f"{clip(word, 40)!r} is not the bare name of a program")
+    return found
+
+
 Secrets = Annotated[tuple[SecretStr, ...], NoDecode, _from_text(_parse_secrets)]
 Token = Annotated[SecretStr, _from_text(_parse_token)]
 Repositories = Annotated[frozenset[str], NoDecode, _from_text(_parse_repositories)]
@@ -133,6 +184,11 @@ Labels = Annotated[Mapping[str, Category], NoDecode, _from_text(_parse_labels)]
 Directory = Annotated[Path, _from_text(_parse_directory)]
 OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)]
 Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
+Patterns = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_patterns)]
+Switch = Annotated[bool, _from_text(_parse_switch)]
+Commands = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_commands)]
+SetupHosts = Annotated[str, _from_text(_parse_setup_hosts)]
+Networks = Annotated[tuple[Network, ...], NoDecode, _from_text(_parse_networks)]
 Word = Annotated[str, _from_text(str.strip)]
 
 PublicUrl = Annotated[str, _from_text(_parse_public_url)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -27,12 +28,14 @@ __all__ = [
     "CommonSettings",
     "WebSettings",
     "WorkerSettings",
+    "client_environment",
     "data_directory_alone",
     "inherited_environment",
     "load_common_settings",
     "load_web_settings",
     "load_worker_settings",
     "network_variables",
+    "own_environment",
     "provider_keys",
     "secret_values",
     "variable",
@@ -119,9 +122,59 @@ def network_variables() -> dict[str, str]:
     return {name: os.environ[name] for name in _NETWORK_VARIABLES if os.environ.get(name)}
 
 
+_CLIENT_VARIABLES = re.compile(
+    r"(?:PATH|HOME|LANG|XDG_CONFIG_(?:HOME|DIRS)|JAVA_HOME|GO(?:PROXY|SUMDB|ENV|ROOT)|RUSTUP_HOME)"
+    r"|(?:PIP|UV|CARGO|BUNDLE|NPM_CONFIG|YARN|NODE)_\w+",
+    re.IGNORECASE,
+)
+
+
+def client_environment() -> dict[str, str]:
+    """Return the variables by which package clients are configured, for asking them where they would go."""
+    chosen = {name: value for name, value in os.environ.items() if _CLIENT_VARIABLES.fullmatch(name)}
+    return chosen | network_variables()
+
+
 def inherited_environment() -> dict[str, str]:
     """Return this process' environment, for the demo, which starts the service as a platform would."""
     return dict(os.environ)
+
+
+_OF_THE_SYSTEM = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES"),
+        *(
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "TMPDIR",
+            "HOSTNAME",
+            "VIRTUAL_ENV",
+            "LD_LIBRARY_PATH",
+            "GLIBC_TUNABLES",
+        ),
+    }
+)
+_OF_THE_SYSTEM_TOO = ("LC_", "PYTHON", "MALLOC_")
+
+
+def own_environment(group: type[CommonSettings], environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what a process of this group needs of the environment, and nothing else of it.
+
+    A name of ours that no group knows stays, so that it is complained of.
+    """
+    source = os.environ if environ is None else environ
+    foreign = {variable(name) for each in GROUPS for name in each.model_fields}
+    foreign -= {variable(name) for name in group.model_fields}
+    wanted = set(_OF_THE_SYSTEM)
+    if issubclass(group, WorkerSettings):
+        wanted |= {*PROVIDER_KEYS, *_NETWORK_VARIABLES}
+    return {
+        name: value
+        for name, value in source.items()
+        if name in wanted
+        or name.startswith(_OF_THE_SYSTEM_TOO)
+        or (name.upper().startswith(PREFIX) and name.upper() not in foreign)
+    }
 
 
 def _load(group: type[Group]) -> Group:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import sys
@@ -13,10 +14,17 @@ import structlog
 
 from app.chores import housekeeping
 from app.clock import SystemClock
-from app.forges import open_forges
+from app.forges import OwnIds, close_forges, open_forges
 from app.last_resort import LastResort
 from app.log import configure_logging
-from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys, secret_values
+from app.settings import (
+    WorkerSettings,
+    client_environment,
+    load_worker_settings,
+    network_variables,
+    provider_keys,
+    secret_values,
+)
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
@@ -27,10 +35,17 @@ from domain.text import Redactor
 from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
-from harness.git import GitRunner
+from harness.git import DEFAULT_COMMITTER, GitRunner, Person
 from harness.localize import BaselineLocalizer
 from harness.prices import PriceList
-from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.sandbox.choice import SandboxWishes, choose_sandbox
+from harness.setup.cache import SetupCache
+from harness.setup.certificates import certificates
+from harness.setup.phase import SetupPhase
+from harness.setup.proxy import ProxyCaps
+from harness.setup.registries import ask_clients
+from harness.setup.site import SetupRules
+from harness.setup.upstream import operator_proxy
 from harness.toolbox import TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.database import Database
@@ -52,16 +67,19 @@ GUEST_TOOLBOX = "/opt/fixwright/bin"
 """Where the agent finds edit, view and search in the sandbox."""
 
 
-def build_loop(settings: WorkerSettings) -> Loop:
-    """Put the worker together. Raises ConfigurationError, SandboxError."""
+def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop:
+    """Put the worker together. Raises ConfigurationError, SandboxError.
+
+    `redact` is what the log redacts with, too: it comes to know the tokens that are minted later.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
     database = Database(settings.database_path, checkpoints=settings.checkpoints == "service")
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
-    forges = open_forges(settings)
-    redact = Redactor([*settings.secrets(), *secret_values(provider_keys())])
-    serving = settings.serving({name: forge.identity.id for name, forge in forges.items()})
+    redact = redact or known_secrets(settings)
+    forges = open_forges(settings, redact.lend)
+    serving = settings.serving(OwnIds(forges))
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
     bench = _bench(settings, redact)
@@ -93,6 +111,7 @@ def build_loop(settings: WorkerSettings) -> Loop:
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
+        sign_off=settings.sign_off,
     )
     return Loop(
         shop,
@@ -103,16 +122,20 @@ def build_loop(settings: WorkerSettings) -> Loop:
     )
 
 
+def known_secrets(settings: WorkerSettings) -> Redactor:
+    """Return a redactor that knows every secret this process was started with."""
+    return Redactor([*settings.secrets(), *secret_values(provider_keys())])
+
+
 def main() -> None:
     """Run the worker until SIGTERM or SIGINT; a running attempt stops at its step and goes on next time."""
     settings = load_worker_settings()
-    configure_logging(
-        settings.log_format, redact=Redactor([*settings.secrets(), *secret_values(provider_keys())])
-    )
+    redact = known_secrets(settings)
+    configure_logging(settings.log_format, redact=redact)
     if not settings.model:
         example = WorkerSettings.model_fields["model"].examples or [""]
         raise ConfigurationError(f"FIXWRIGHT_MODEL: is not set; for example FIXWRIGHT_MODEL={example[0]}")
-    loop = build_loop(settings)
+    loop = build_loop(settings, redact)
     try:
         loop.shop.bench.sandbox.self_test()
     except SandboxError as error:
@@ -130,6 +153,7 @@ def main() -> None:
 
     with stopping_on_signals(stop):
         loop.run()
+        close_forges(loop.shop.forges)
 
 
 def tell_price(price_of: PriceLookup, model: str) -> None:
@@ -159,9 +183,10 @@ def _receipt_key(directory: Path) -> Signer:
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = BubblewrapSandbox(uid=uid, tools=settings.sandbox_tools, helpers={GUEST_TOOLBOX: TOOLBOX})
+    sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
     owner = (uid, uid) if uid is not None else None
-    runner = GitRunner(settings.data_dir / "git-home", redact=redact)
+    committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
+    runner = GitRunner(settings.data_dir / "git-home", redact=redact, committer=committer)
     workspaces = Workspaces(settings.data_dir / "ground", owner, runner)
     workspaces.sweep()
     return Bench(
@@ -170,7 +195,44 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         agent=_agent(settings),
         localizer=BaselineLocalizer(),
         limits=lambda workspace: _limits(settings, workspace),
+        protected=settings.protected_paths,
+        setup=_setup(settings, workspaces),
     )
+
+
+def _sandbox_wishes(settings: WorkerSettings, uid: int | None) -> SandboxWishes:
+    return SandboxWishes(
+        back_end=settings.sandbox_backend,
+        uid=uid,
+        state=settings.data_dir / "container",
+        tools=settings.sandbox_tools,
+        helpers={GUEST_TOOLBOX: TOOLBOX},
+        image=settings.sandbox_image,
+        engine=settings.sandbox_engine,
+        service=service_mark(settings),
+        allow_unsandboxed=settings.allow_unsandboxed,
+    )
+
+
+def service_mark(settings: WorkerSettings) -> str:
+    """Return what tells this worker's containers from others' on the machine; the same after a restart."""
+    return hashlib.sha256(f"{settings.data_dir}\0{settings.worker_name}".encode()).hexdigest()[:16]
+
+
+def _setup(settings: WorkerSettings, workspaces: Workspaces) -> SetupPhase:
+    cache = SetupCache(workspaces.root / "setups", settings.keep_setups_mb * 2**20)
+    cache.sweep()
+    disk = settings.setup_disk_mb * 2**20
+    rules = SetupRules(
+        setting=settings.setup_hosts,
+        networks=settings.setup_networks,
+        proxy=operator_proxy(network_variables()) if settings.setup_hosts else None,
+        disk_bytes=disk,
+        seconds=settings.setup_minutes * 60.0,
+        caps=ProxyCaps(down_bytes=4 * disk),
+        certificates=certificates(network_variables()),
+    )
+    return SetupPhase(cache, rules, ask_clients=lambda: ask_clients(client_environment()))
 
 
 def _agent(settings: WorkerSettings) -> ChildAgent:

@@ -73,7 +73,11 @@ class ForgeError(FixwrightError):
 
 
 class ForgeUnavailable(ForgeError):
-    """The forge may answer later."""
+    """The forge may answer later. `retry_after` are the seconds that it asked for, or None."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class NotFound(ForgeError):

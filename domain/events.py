@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.model import Actor, IssueRef
+from domain.noted import Noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +47,24 @@ class Verb(StrEnum):
     RETRY = "retry"
     CANCEL = "cancel"
     BUDGET = "budget"
+    ALLOW = "allow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandGiven:
-    """A comment whose first line is a command. `text` is the whole comment, for the agent to read."""
+    """A comment whose first line is a command. `text` is the whole comment, for the agent to read.
+
+    `title` and `body` are the issue's as it stood at that moment, None where that was not told, or where
+    the comment is on a pull request: who asks for work asks for it on this text.
+    """
 
     issue: IssueRef
     actor: Actor
     verb: Verb
     comment_id: str
     text: str
+    title: str | None = None
+    body: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +87,14 @@ class Uninteresting:
     why: str
 
 
-Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClosed | Uninteresting
+Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClosed | Noted | Uninteresting
 """Everything that a delivery can mean. In `PullClosed.issue` the number is the pull request's own."""
 
 COMMAND_PREFIX = "/fixwright"
 
 _COMMAND = re.compile(
-    rf"{COMMAND_PREFIX}[ \t]++(?:([a-z]++)|(budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?)[ \t]*+",
+    rf"{COMMAND_PREFIX}[ \t]++(?:([a-z]++)|(budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?"
+    r"|(allow)[ \t]++\S++)[ \t]*+",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -96,13 +105,13 @@ def parse_command(comment: str) -> Verb | None:
     The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
     cell or hidden markup can therefore never be one. Upper case is as good as lower; further words belong on
     the next line, so that a sentence which only begins like a command is not one. `budget` takes one word
-    more, the amount, whether it is one or not: who errs there is to be told.
+    more, the amount, and `allow` the name of a change, whether it is one or not: who errs is to be told.
     """
     first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
     match = _COMMAND.fullmatch(first_line)
     if match is None:
         return None
     try:
-        return Verb((match[1] or match[2]).lower())
+        return Verb((match[1] or match[2] or match[3]).lower())
     except ValueError:
         return None

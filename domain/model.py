@@ -8,7 +8,14 @@ from decimal import Decimal
 from enum import StrEnum
 
 from domain.limits import Limit as Limit
+from domain.protected import ProtectedChange as ProtectedChange
 from domain.states import State
+from domain.verdict import CommandResult as CommandResult
+from domain.verdict import Finding as Finding
+from domain.verdict import RunStatus as RunStatus
+from domain.verdict import Severity as Severity
+from domain.verdict import TestRun as TestRun
+from domain.verdict import Verdict as Verdict
 
 Money = Decimal
 """US dollars, exact."""
@@ -34,13 +41,17 @@ class Permission(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one attempt ended, as the harness saw it."""
+    """How one attempt ended, as the harness saw it.
+
+    UNJUDGED: its change could not be judged, for reasons that are the environment's; it uses up no attempt.
+    """
 
     VERIFIED = "verified"
     UNVERIFIED = "unverified"
     REFUSED = "refused"
     NO_CHANGE = "no_change"
     DECLINED = "declined"
+    UNJUDGED = "unjudged"
     REPEATED = "repeated"
     TASK_LIMIT = "task_limit"
     DAILY_LIMIT = "daily_limit"
@@ -73,13 +84,6 @@ class Reason(StrEnum):
     INTERNAL_ERROR = "internal_error"
     NOT_PERMITTED = "not_permitted"
     WITHDRAWN = "withdrawn"
-
-
-class Severity(StrEnum):
-    """Whether a finding stops the change or is shown beside it."""
-
-    CRITICAL = "critical"
-    WARNING = "warning"
 
 
 # -- the forge's side -------------------------------------------------------------------------------
@@ -286,84 +290,6 @@ class Localization:
     suspects: tuple[Suspect, ...]
     slices: str
     seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What the guard objects to, and where."""
-
-    rule: str
-    path: str
-    line: int
-    what: str
-    why: str
-    severity: Severity
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
-    """One command in the sandbox. `output` is stdout and stderr together, clipped head and tail."""
-
-    command: str
-    exit_code: int
-    output: str
-    seconds: float
-    timed_out: bool = False
-    bytes_seen: int = 0
-    killed: str = ""
-
-
-class RunStatus(StrEnum):
-    """What a test run can be said to have shown. Only PASSED is ever evidence for a fix."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    TIMED_OUT = "timed out"
-    COULD_NOT_RUN = "could not run"
-    COULD_NOT_TELL = "could not tell"
-    NO_TESTS = "no tests ran"
-    NOT_EVIDENCE = "not evidence"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestRun:
-    """One run of tests by the harness, on a tree that can be named."""
-
-    __test__ = False
-
-    name: str
-    command: str
-    tree: str
-    status: RunStatus
-    exit_code: int
-    seconds: float
-    passed: int | None = None
-    failed: int | None = None
-    skipped: int | None = None
-    passed_ids: frozenset[str] = frozenset()
-    failed_ids: frozenset[str] = frozenset()
-    tail: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the harness itself saw of one change. The agent's words are never in here.
-
-    `environment` says that the change could not be judged, and that no other change could be: the tests that
-    would show it do not load here.
-    """
-
-    verified: bool
-    summary: str
-    base_sha: str
-    tree: str
-    runs: tuple[TestRun, ...]
-    findings: tuple[Finding, ...]
-    turned_green: tuple[str, ...]
-    broken: tuple[str, ...]
-    isolation: str
-    environment: bool = False
 
 
 class PublicationKind(StrEnum):

@@ -18,6 +18,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
+from domain.noted import Noted
 from domain.ports import Admission
 from domain.states import State, Trigger, is_legal
 
@@ -25,6 +26,9 @@ MAX_RECOVERIES = 5
 """How often a task is taken up again after crashes and outages before a person has to look; a default."""
 
 _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
+
+_MOVING_NOTHING = frozenset({Verb.BUDGET, Verb.ALLOW})
+"""Commands that move no task by themselves: their own desks answer them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,8 @@ def admit(event: Event, serving: Serving) -> Admission:
     """
     if isinstance(event, Uninteresting):
         return Admission.UNINTERESTING
+    if isinstance(event, Noted):
+        return Admission.NOTED
     if isinstance(event, IssueClosed | PullClosed):
         return Admission.SIGNAL
     if event.actor.is_bot or event.actor.id == serving.own_ids.get(event.issue.forge):
@@ -81,7 +87,7 @@ def asks_for_work(event: IssueLabelled | CommandGiven, serving: Serving) -> bool
     """Tell whether a label or a command asks that an issue be worked on, whoever it is from."""
     if isinstance(event, IssueLabelled):
         return category_of(event.label, serving) is not None
-    return event.verb not in {Verb.CANCEL, Verb.BUDGET}
+    return event.verb not in {Verb.CANCEL, *_MOVING_NOTHING}
 
 
 def trigger_of(signal: Event, task: Task, permission: Permission, serving: Serving) -> Trigger | None:
@@ -99,7 +105,7 @@ def _asked_for(signal: Event, task: Task, permission: Permission, serving: Servi
         return Trigger.CANCELLED
     if isinstance(signal, PullClosed):
         return _closed_pull(signal, task)
-    if isinstance(signal, Uninteresting) or not may_trigger(permission, signal.actor):
+    if isinstance(signal, Noted | Uninteresting) or not may_trigger(permission, signal.actor):
         return None
     if isinstance(signal, IssueUnlabelled):
         is_ours = category_of(signal.label, serving) is task.category
@@ -128,8 +134,8 @@ def _closed_pull(signal: PullClosed, task: Task) -> Trigger | None:
 def _commanded(signal: CommandGiven, task: Task) -> Trigger | None:
     if signal.verb is Verb.CANCEL:
         return Trigger.CANCELLED
-    if signal.verb is Verb.BUDGET:
-        return None  # it raises a cap and moves nothing
+    if signal.verb in _MOVING_NOTHING:
+        return None
     return Trigger.RELABELLED if task.state is State.CANCELLED else Trigger.RESUMED
 
 
@@ -146,6 +152,7 @@ class Settlement:
 _BLOCKING = {
     Outcome.NO_CHANGE: Reason.NO_CHANGE,
     Outcome.DECLINED: Reason.NEEDS_INFORMATION,
+    Outcome.UNJUDGED: Reason.ENVIRONMENT,
     Outcome.REPEATED: Reason.REPEATED_DIFF,
     Outcome.TASK_LIMIT: Reason.TASK_LIMIT,
 }

@@ -162,6 +162,10 @@ def _run(run: TestRun) -> Json:
         "passedIdsSha256": _ids_hash(run.passed_ids),
         "failedIdsSha256": _ids_hash(run.failed_ids),
         "note": run.note,
+        "timedOut": run.timed_out,
+        "isolation": run.isolation,
+        "startedAt": _moment(run.at) if run.at else None,
+        "reused": run.reused,
     }
 
 

@@ -8,10 +8,14 @@ import json
 import re
 import shlex
 import urllib.parse
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 SHORTEST_SECRET = 6
 """Characters. Anything shorter would redact ordinary words."""
+
+MOST_LENT = 64
+"""Secrets known for a while: of each operation one, and what is written of it is written soon after."""
 
 _SHORTEST_LINE = 16
 _MARK = "[redacted]"
@@ -25,25 +29,46 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._kept: list[frozenset[str]] = []
+        self._lent: deque[frozenset[str]] = deque(maxlen=MOST_LENT)
+        self._changes: list[None] = []
         self._needles: tuple[str, ...] = ()
         for secret in secrets:
             self.add(secret)
 
     def add(self, secret: str) -> None:
-        """Register a live secret. Shorter than 6 characters is ignored: it would redact ordinary words."""
-        secret = secret.strip()
-        if len(secret) < SHORTEST_SECRET:
-            return
-        needles = set(self._needles)
-        for piece in _pieces(secret):
-            needles |= _spellings(piece)
-        self._needles = tuple(sorted(needles, key=len, reverse=True))
+        """Register a secret for good. Shorter than 6 characters is ignored: it could be any word."""
+        self._kept.append(_needles(secret))
+        self._order()
+
+    def lend(self, secret: str) -> None:
+        """Register a secret that is revoked soon; of these the newest 64 are known."""
+        found = _needles(secret)
+        if found:
+            self._lent.append(found)
+            self._order()
+
+    def _order(self) -> None:
+        """Order the needles, again where another thread has added one meanwhile: none may get lost."""
+        self._changes.append(None)
+        seen = 0
+        while seen != len(self._changes):
+            seen = len(self._changes)
+            needles = frozenset[str]().union(*self._kept, *tuple(self._lent))
+            self._needles = tuple(sorted(needles, key=len, reverse=True))
 
     def __call__(self, text: str) -> str:
         """Return text with every registered secret replaced."""
         for needle in self._needles:
             text = text.replace(needle, _MARK)
         return text
+
+
+def _needles(secret: str) -> frozenset[str]:
+    secret = secret.strip()
+    if len(secret) < SHORTEST_SECRET:
+        return frozenset()
+    return frozenset[str]().union(*(_spellings(piece) for piece in _pieces(secret)))
 
 
 def _pieces(secret: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ _DEEPEST = 20
 Command = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 VariableName = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 VariableValue = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
+TestPattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 PathPattern = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 
 
@@ -42,6 +43,44 @@ class TestSection(_Section):
     timeout_seconds: int = Field(
         default=300, ge=1, le=3600, strict=True, description="Longest run of the whole suite."
     )
+    flaky: list[TestPattern] = Field(
+        default_factory=list,
+        max_length=200,
+        description="Tests known to vary, as wildcards over their ids (`tests/test_net.py::*`): they decide "
+        "nothing, for or against a change.",
+    )
+
+
+HostName = Annotated[
+    str,
+    Field(max_length=260, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(?::[1-9][0-9]{0,4})?$"),
+]
+
+
+class SetupSection(_Section):
+    """What is installed once, before any issue's text is read, so that tests can run without a network."""
+
+    commands: list[Command] | None = Field(
+        default=None,
+        max_length=50,
+        description="Commands that install what the tests need, each by itself in the root of a fresh "
+        "checkout. Absent: the plain cases are detected, if the operator allows set-ups. Empty: nothing.",
+    )
+    env: dict[VariableName, VariableValue] = Field(
+        default_factory=dict, description="Variables set for these commands, the tests and the agent."
+    )
+    timeout_seconds: int = Field(
+        default=900,
+        ge=1,
+        le=7200,
+        strict=True,
+        description="Longest time for all commands together; the operator may allow less.",
+    )
+    hosts: Literal["auto"] | list[HostName] = Field(
+        default="auto",
+        description="Hosts that the commands need: all that the operator allows (`auto`), or only these. "
+        "One that the operator does not allow stops the task, with the line that would allow it.",
+    )
 
 
 class ResumeSection(_Section):
@@ -58,8 +97,12 @@ class RepoConfig(_Section):
     """What a repository says about itself. It can never raise a budget or allow a protected path."""
 
     test: TestSection = TestSection()
+    setup: SetupSection = SetupSection()
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
+    )
+    protect_lockfiles: bool = Field(
+        default=False, strict=True, description="Lockfiles of package clients are protected, too."
     )
     resume: ResumeSection = ResumeSection()
     max_cost_per_task_usd: float | None = Field(

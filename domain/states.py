@@ -41,6 +41,7 @@ class Note(StrEnum):
     """What is written into a task's history beside its moves."""
 
     BUDGET_RAISED = "budget_raised"
+    CHANGE_ALLOWED = "change_allowed"
 
 
 _ENDED_BY_PEOPLE = {Trigger.MERGED: State.DONE, Trigger.CANCELLED: State.CANCELLED}

@@ -11,7 +11,18 @@ import unicodedata
 from domain.blocks import block_start, broken_at, fence_start, rule_start
 from domain.redaction import Redactor
 
-__all__ = ["Redactor", "clip", "fence", "inert", "inert_line", "one_line", "plain", "quoted", "visible"]
+__all__ = [
+    "Redactor",
+    "clip",
+    "fence",
+    "inert",
+    "inert_line",
+    "one_line",
+    "plain",
+    "quoted",
+    "revealed",
+    "visible",
+]
 
 _BREAK = "\u2060"
 """A word joiner: without width, no letter and no space, so that it parts a mark from what it would act on.
@@ -31,6 +42,11 @@ _INVISIBLE = re.compile(
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     r"|(?<=[A-Za-z0-9]{2})\u2060++(?=\w)|(?<=\u2060)\u2060++"
 )
+_UNSEEN = re.compile(
+    r"[\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
+    r"\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_GAP = re.compile(r"(?<=\S)[ \t]{40,}+(?=\S)")
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HIDDEN_DEFINITION = re.compile(
     r"^ {0,3}\[(?:[^\[\]\\\n]|\\.)+\]:[ \t]*\S++[ \t]++(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*$",
@@ -71,6 +87,12 @@ def visible(text: str) -> str:
     text = plain(text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _HIDDEN_DEFINITION.sub("", _HTML_COMMENT.sub("", text))
     return _INVISIBLE.sub("", text)
+
+
+def revealed(text: str) -> str:
+    """Return text for a reader who decides by it: the invisible by its name, gaps by their size."""
+    shown = _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", plain(text))
+    return _GAP.sub(lambda match: f" ⟨{len(match[0])} blanks⟩ ", shown)
 
 
 def clip(text: str, limit: int) -> str:

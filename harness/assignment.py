@@ -11,6 +11,7 @@ from domain.model import Localization, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter
 from harness.checkpoints import Checkpoints, Start, ref_of
 from harness.ground import Ground
+from harness.guidance import guidance
 from harness.handoff import account_of, hand_off
 from harness.inspection import Inspection
 from harness.journal import Journal
@@ -94,6 +95,7 @@ class Assignment:
             hand_off=hand_off(
                 order.past, continues=continues, changed=self.ground.touched, lost=self.ground.lost
             ),
+            guidance=guidance(self.ground.mirror, self.ground.base_sha),
             instructions=order.instructions,
             resume_messages=_messages(steps),
             skip_restatement=bool(steps) or order.attempt.number > 1,
@@ -114,7 +116,7 @@ class Assignment:
 
     def _run(self, brief: Brief) -> AgentReport:
         ground, attempt = self.ground, self.order.attempt
-        session = self.bench.sandbox.open(self.bench.limits(ground.workspace))
+        session = self.bench.sandbox.open(self.bench.policy(ground.workspace, self.order.repository))
         checkpoints = Checkpoints(
             journal=self.journal,
             mirror=ground.mirror,

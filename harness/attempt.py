@@ -1,4 +1,4 @@
-"""One attempt, as a straight line: prepare, baseline, localize, agent, snapshot, guard, verify.
+"""One attempt, as a straight line: prepare, set up, baseline, localize, agent, snapshot, guard, verify.
 
 No publishing and no database here: what happens is told to a Journal, what came out is the return value.
 """
@@ -24,12 +24,13 @@ from domain.model import Category, Outcome, Reason
 from domain.ports import Meter
 from domain.repo_config import RepoConfig
 from harness.assignment import Assignment
-from harness.ground import FreshCheckouts, Ground, Preparation
+from harness.equipment import Equipment, Equipped
+from harness.ground import Ground, Preparation
 from harness.inspection import Inspection
 from harness.journal import Journal, PhaseNote
 from harness.order import AttemptResult, Bench, Ended, Order, Progress
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind
-from harness.verify import Baseline, Verifier
+from harness.verify import Baseline
 
 __all__ = ["AttemptResult", "AttemptRun", "Bench", "Order"]
 
@@ -90,32 +91,25 @@ class AttemptRun:
             ground.workspace.remove()
 
     def _on(self, ground: Ground) -> None:
-        checkouts = FreshCheckouts(self.bench.workspaces, ground.mirror)
-        limits = self.bench.limits(ground.workspace)
-        verifier = Verifier(
-            self.bench.sandbox,
-            ground.mirror,
-            checkouts,
-            policy=lambda given: replace(
-                limits, writable=given.writable, scratch=given.scratch, env=given.env
-            ),
-        )
         self._heed_wishes(ground.config)
         self._refuse_without_budget()
-        inspection = Inspection(self.order, ground, self.journal, self.known)
-        with self.journal.phase("baseline") as note:
-            baseline = verifier.baseline(ground.base_sha, ground.config)
-            note.text = _summary(baseline)
+        with Equipment(self.bench, self.order, ground, self.journal).equip() as equipped:
+            self.known.prepared = equipped.prepared.note
+            self._with(equipped, ground)
+
+    def _with(self, equipped: Equipped, ground: Ground) -> None:
+        baseline = equipped.baseline
         self._refuse_broken_environment(baseline)
+        inspection = Inspection(self.order, ground, self.journal, self.known, self.bench.protected)
         self.known.claim = (
             self.journal.past_claim()
             or self._claim_of_unpublished(ground)
-            or self._work(ground, baseline, inspection)
+            or self._work(equipped, ground, inspection)
         )
         with self._explained_phase("check"):
             snapshot = inspection.check(self.bench.sandbox.isolation)
         with self._explained_phase("verify") as note:
-            note.text = inspection.verify(verifier, baseline, snapshot)
+            note.text = inspection.verify(equipped.verifier, baseline, snapshot)
 
     @contextmanager
     def _explained_phase(self, name: str) -> Iterator[PhaseNote]:
@@ -161,16 +155,16 @@ class AttemptRun:
         self.journal.claimed(earlier.claim)
         return earlier.claim
 
-    def _work(self, ground: Ground, baseline: Baseline, inspection: Inspection) -> Claim:
+    def _work(self, equipped: Equipped, ground: Ground, inspection: Inspection) -> Claim:
         assignment = Assignment(
-            bench=self.bench,
+            bench=equipped.bench,
             order=self.order,
             ground=ground,
             meter=self.meter,
             journal=self.journal,
             known=self.known,
         )
-        return assignment.work(baseline, inspection)
+        return assignment.work(equipped.baseline, inspection)
 
     def _meaning(self, error: Exception) -> tuple[Outcome, Reason | None]:
         if isinstance(error, _BROKEN_BY_A_STOP) and self.journal.should_stop():
@@ -191,16 +185,9 @@ class AttemptRun:
             restatement=known.restatement,
             suspects=known.suspects,
             left_out=known.left_out,
+            allowed=known.allowed,
+            prepared=known.prepared,
         )
-
-
-def _summary(baseline: Baseline) -> str:
-    """Say in a few words how the base's own suite does."""
-    if baseline.run is None:
-        return "no tests found"
-    if baseline.problem is not None:
-        return baseline.problem.what
-    return f"{baseline.run.passed or 0} passed, {baseline.run.failed or 0} failed"
 
 
 def _explained(problem: EnvironmentProblem) -> str:

@@ -31,6 +31,15 @@ class Baseline:
         return self.observed.run if self.observed else None
 
     @property
+    def in_words(self) -> str:
+        """How the base's own suite does, in a few words."""
+        if self.run is None:
+            return "no tests found"
+        if self.problem is not None:
+            return self.problem.what
+        return f"{self.run.passed or 0} passed, {self.run.failed or 0} failed"
+
+    @property
     def failing_output(self) -> str:
         """What the suite printed if tests fail on the base: evidence of where the fault is."""
         return self.observed.output if self.observed and self.observed.run.failed_ids else ""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import GitError
-from domain.model import Outcome, Reason
+from domain.model import CloneAccess, Outcome, Reason
+from domain.ports import Purpose
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import FileChange
 from harness.git import Mirror
@@ -49,7 +50,7 @@ class Preparation:
         """Fetch, choose the start, and fill a worktree. Raises Ended, ConfigurationError, GitError."""
         order = self.order
         mirror = self.bench.workspaces.mirror_for(order.repository)
-        mirror.fetch(order.access)
+        url = order.access.during(Purpose.FETCH, lambda access: _fetched(mirror, access))
         default = self._default_head(mirror)
         beginning = Beginning(mirror, order, self.journal, default)
         start = beginning.start()
@@ -63,7 +64,7 @@ class Preparation:
             base_sha=base_sha,
             base_tree=base_tree,
             config=config,
-            workspace=self._workspace(mirror, start, start_tree),
+            workspace=self._workspace(mirror, start, start_tree, url),
             start_tree=start_tree,
             touched=mirror.changes(base_tree, start_tree),
             lost=beginning.lost,
@@ -81,16 +82,21 @@ class Preparation:
             )
         return head
 
-    def _workspace(self, mirror: Mirror, start: StartPoint, tree: str) -> Workspace:
+    def _workspace(self, mirror: Mirror, start: StartPoint, tree: str, url: str) -> Workspace:
         order = self.order
         workspace = self.bench.workspaces.open(order.task.id, order.attempt.number)
         branch = start.branch or order.repository.default_branch
         try:
-            workspace.fill(mirror, start.sha, branch=branch, url=order.access.url, tree=tree)
+            workspace.fill(mirror, start.sha, branch=branch, url=url, tree=tree)
         except (GitError, OSError):
             workspace.remove()
             raise
         return workspace
+
+
+def _fetched(mirror: Mirror, access: CloneAccess) -> str:
+    mirror.fetch(access)
+    return access.url
 
 
 @dataclass(frozen=True, slots=True)

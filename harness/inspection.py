@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.errors import GitError, PolicyRefusal
-from domain.model import Finding, Outcome, Reason, Severity, Verdict
-from harness.change import check_change, scan_secrets
+from domain.model import Finding, Outcome, ProtectedChange, Reason, Severity, Verdict
+from harness.change import PROTECTED_RULE, check_change, scan_secrets
 from harness.git import Snapshot
 from harness.ground import Ground
 from harness.handoff import PastAttempt, actions_in, progress_note
 from harness.journal import Journal
 from harness.order import Ended, Order, Progress
+from harness.protection import Protection, allowed_by
 from harness.publish import WipChange
 from harness.verify import Baseline, VerifiedChange, Verifier
 
@@ -23,6 +25,17 @@ _REJECTED = _JUDGED - {Outcome.VERIFIED}
 
 
 @dataclass(frozen=True, slots=True)
+class _Objections:
+    """What stands against a change. `protected` is set where a maintainer's word would take all of it away.
+
+    Nobody is asked about a change that could not be taken anyway.
+    """
+
+    findings: tuple[Finding, ...]
+    protected: ProtectedChange | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """The judgement of one attempt; what it finds goes into `known`, and to the journal."""
 
@@ -30,6 +43,7 @@ class Inspection:
     ground: Ground
     journal: Journal
     known: Progress
+    protected_everywhere: Sequence[str] = ()
 
     def keep_unfinished(self) -> str:
         """Keep what a stopped agent left, if it is fit for a branch; never as anything verified.
@@ -41,7 +55,7 @@ class Inspection:
         except PolicyRefusal:
             return ""
         moved = snapshot.tree != self.ground.mirror.tree_of(self.ground.start.sha)
-        if moved and not self._critical_findings(snapshot):
+        if moved and not self._objections(snapshot).findings:
             self.known.wip = WipChange(tree=snapshot.tree)
         changes = self.ground.mirror.changes(self.ground.base_tree, snapshot.tree)
         return progress_note(changes, actions_in(self.journal.past_steps()))
@@ -52,9 +66,9 @@ class Inspection:
         if snapshot.tree == self.ground.base_tree:
             raise Ended(Outcome.NO_CHANGE, Reason.NO_CHANGE, "The agent left the repository as it was.")
         self._refuse_repetition(snapshot)
-        findings = self._critical_findings(snapshot)
-        if findings:
-            self._refuse(snapshot, findings, isolation)
+        objections = self._objections(snapshot)
+        if objections.findings:
+            self._refuse(snapshot, objections, isolation)
         return snapshot
 
     def verify(self, verifier: Verifier, baseline: Baseline, snapshot: Snapshot) -> str:
@@ -83,10 +97,22 @@ class Inspection:
         )
         return snapshot
 
-    def _critical_findings(self, snapshot: Snapshot) -> tuple[Finding, ...]:
-        mirror, base_tree = self.ground.mirror, self.ground.base_tree
-        found = check_change(mirror.changes(base_tree, snapshot.tree), self.ground.config.protected_paths)
-        return _critical((*found, *scan_secrets(mirror.added_lines(base_tree, snapshot.tree))))
+    def _objections(self, snapshot: Snapshot) -> _Objections:
+        ground = self.ground
+        protection = Protection(ground.mirror, ground.base_tree, ground.config, self.protected_everywhere)
+        changes = ground.mirror.changes(ground.base_tree, snapshot.tree)
+        protected = protection.touched(changes, snapshot.tree)
+        self.known.allowed = allowed_by(protected, self.order.allowances)
+        found = _critical(
+            (
+                *check_change(changes, protection.patterns),
+                *scan_secrets(ground.mirror.added_lines(ground.base_tree, snapshot.tree)),
+            )
+        )
+        others = tuple(finding for finding in found if finding.rule != PROTECTED_RULE)
+        if self.known.allowed is not None:
+            return _Objections(others)
+        return _Objections(found, None if others else protected)
 
     def _refuse_repetition(self, snapshot: Snapshot) -> None:
         """End where an earlier attempt came to the same change, with what was said of it then."""
@@ -121,21 +147,25 @@ class Inspection:
         except GitError:
             return ""  # a mirror that was made anew lacks what was never pushed
 
-    def _refuse(self, snapshot: Snapshot, findings: tuple[Finding, ...], isolation: str) -> None:
+    def _refuse(self, snapshot: Snapshot, objections: _Objections, isolation: str) -> None:
+        """End before anything is committed or tested; where a maintainer's word is enough, for good."""
+        first = objections.findings[0]
         self._judged(
             Verdict(
                 verified=False,
-                summary=f"Refused before any test was run: {findings[0].what}",
+                summary=f"Refused before any test was run: {first.what}",
                 base_sha=self.ground.base_sha,
                 tree=snapshot.tree,
                 runs=(),
-                findings=findings,
+                findings=objections.findings,
                 turned_green=(),
                 broken=(),
                 isolation=isolation,
+                protected=objections.protected,
             )
         )
-        raise Ended(Outcome.REFUSED, Reason.PROTECTED_PATH, findings[0].what)
+        outcome = Outcome.DECLINED if objections.protected else Outcome.REFUSED
+        raise Ended(outcome, Reason.PROTECTED_PATH, first.what)
 
     def _judged(self, verdict: Verdict) -> None:
         self.known.verdict = verdict

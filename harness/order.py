@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from domain.allowing import Allowance
 from domain.claim import Claim, Restatement
-from domain.model import Attempt, CloneAccess, Outcome, Reason, Repository, Suspect, Task, Verdict
+from domain.model import Attempt, Outcome, Reason, Repository, Suspect, Task, Verdict
 from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy
+from harness.access import Access
 from harness.handoff import PastAttempt
+from harness.protection import Allowed, allowed_by
 from harness.publish import StartPoint, WipChange
+from harness.setup.phase import SetupPhase
 from harness.verify import VerifiedChange
 from harness.workspace import Workspace, Workspaces
 
@@ -21,11 +25,12 @@ class Order:
     task: Task
     attempt: Attempt
     repository: Repository
-    access: CloneAccess
+    access: Access
     start_branch: str
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
     maintainer_wrote_issue: bool = False
+    allowances: tuple[Allowance, ...] = ()
 
     @property
     def authority(self) -> str:
@@ -35,22 +40,36 @@ class Order:
 
     @property
     def unpublished(self) -> PastAttempt | None:
-        """The last attempt, if its change was verified and the forge would not take it: it is not redone."""
+        """The last attempt, if its work was complete and only could not go on then: it is not redone.
+
+        The forge would not take it, or it waited for a maintainer's word that has been given since.
+        """
         last = self.past[-1] if self.past else None
         if last is None or last.outcome is not Outcome.DECLINED or last.verdict is None:
             return None
-        return last if last.verdict.verified else None
+        is_allowed = allowed_by(last.verdict.protected, self.allowances) is not None
+        return last if last.verdict.verified or is_allowed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The parts that an attempt works with; one set per worker, made by the wiring."""
+    """The parts that an attempt works with; one set per worker, made by the wiring.
+
+    `protected` are patterns of paths that people alone may change, in every repository, besides the defaults.
+    """
 
     sandbox: Sandbox
     workspaces: Workspaces
     agent: Agent
     localizer: Localizer
     limits: Callable[[Workspace], SandboxPolicy]
+    protected: Sequence[str] = ()
+
+    def policy(self, workspace: Workspace, repository: Repository) -> SandboxPolicy:
+        """Return the limits of a session in a workspace, with what the sandbox must know besides."""
+        return replace(self.limits(workspace), private_repository=repository.private)
+
+    setup: SetupPhase | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +84,8 @@ class Progress:
     wip: WipChange | None = None
     verdict: Verdict | None = None
     verified: VerifiedChange | None = None
+    allowed: Allowed | None = None
+    prepared: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +103,9 @@ class AttemptResult:
     restatement: Restatement | None = None
     suspects: tuple[Suspect, ...] = ()
     left_out: tuple[str, ...] = ()
+    allowed: Allowed | None = None
+    prepared: str = ""
+    """What was set up for the tests, and why; "" for nothing."""
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 

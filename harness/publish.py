@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from domain.claim import Claim
 from domain.errors import BranchMoved, PolicyRefusal, StaleWrite
-from domain.model import Attempt, CloneAccess, Publication, PublicationKind, Pull, PullProposal, Task
+from domain.model import Attempt, Publication, PublicationKind, Pull, PullProposal, Task
 from domain.policy import branch_name
-from domain.ports import Forge, Intent, TaskQueue
+from domain.ports import Forge, Intent, Purpose, TaskQueue
 from domain.text import Redactor
 from harness import report
+from harness.access import Access
 from harness.git import Mirror
 from harness.verify import VerifiedChange
 
@@ -53,13 +54,22 @@ class Publisher:
     """Publishes for one repository, through one mirror and one forge."""
 
     def __init__(
-        self, forge: Forge, queue: TaskQueue, mirror: Mirror, access: CloneAccess, *, redact: Redactor
+        self,
+        forge: Forge,
+        queue: TaskQueue,
+        mirror: Mirror,
+        access: Access,
+        *,
+        redact: Redactor,
+        sign_off: str = "",
     ) -> None:
+        """`sign_off` is who signs commits off, as Name <mail>; "" for nobody."""
         self._forge = forge
         self._queue = queue
         self._mirror = mirror
         self._access = access
         self._redact = redact
+        self._sign_off = sign_off
 
     def open_pull(
         self,
@@ -89,7 +99,10 @@ class Publisher:
 
         Raises BranchMoved, GitError, ForgeError, StaleWrite.
         """
-        self._mirror.push(self._access, intent.commit_sha, intent.branch, intent.expected_sha)
+        self._access.during(
+            Purpose.PUSH,
+            lambda access: self._mirror.push(access, intent.commit_sha, intent.branch, intent.expected_sha),
+        )
         pull: Pull | None = None
         if intent.kind is PublicationKind.PULL:
             self._still_wanted(task)
@@ -117,7 +130,14 @@ class Publisher:
         branch, expected = (start.branch, start.lease) if start.branch else self._new_branch(task)
         commit = start.sha
         if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
-            message = self._redact(report.commit_message(task, content.claim))
+            message = self._redact(
+                report.commit_message(
+                    task,
+                    content.claim,
+                    co_author=self._forge.noreply_address(task.requested_by),
+                    sign_off=self._sign_off,
+                )
+            )
             commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)
         return self._queue.intend(
             task,
@@ -139,7 +159,7 @@ class Publisher:
         A branch that holds nothing but a push of ours which came to nothing is taken again. Otherwise it is
         the first name of this issue that does not exist: old ones hold rejected work.
         """
-        heads = self._mirror.remote_heads(self._access)
+        heads = self._access.during(Purpose.FETCH, self._mirror.remote_heads)
         for intent in self._queue.unfinished_publications(task.id):
             if heads.get(intent.branch) == intent.commit_sha:
                 return intent.branch, intent.commit_sha

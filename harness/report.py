@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.budget import Standing, show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
-from domain.model import Finding, Limit, Money, RunStatus, Suspect, Task, TestRun, Verdict
-from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted
+from domain.model import (
+    Actor,
+    Finding,
+    Limit,
+    Money,
+    ProtectedChange,
+    RunStatus,
+    Suspect,
+    Task,
+    TestRun,
+    Verdict,
+)
+from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted, revealed
+from harness.protection import Allowed
 
 TITLE_LIMIT = 200
 BODY_LIMIT = 60_000
 """Characters; below the smallest limit of any forge (65,536), with room for a marker."""
+
+DIFFERENCE_LIMIT = 40_000
+"""Characters of a difference that a maintainer is asked about."""
+
+MOST_PATHS = 50
+"""Protected paths that a comment lists."""
+
+_TRAILER_LIKE = re.compile(r"[\w-]{1,60}[ \t]*:")
+_TRAILER_BREAKING = re.compile(r"[<>\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+_ADDRESS = re.compile(r"[^\s@<>]{1,200}@[A-Za-z0-9.-]{1,200}")
+
+_EDITED = (
+    "The issue has been edited since the work was asked for; this answers its text as it stood then. "
+    "Read both before you merge."
+)
 
 _NOTICE = (
     "This draft was made by a machine (Fixwright). A person reviews it and decides; "
@@ -37,6 +65,9 @@ class PullFacts:
     left_out: tuple[str, ...] = ()
     receipt: str = ""
     receipt_url: str = ""
+    allowed: Allowed | None = None
+    prepared: str = ""
+    edited: bool = False
 
 
 def pull_title(task: Task) -> str:
@@ -48,12 +79,31 @@ def pull_title(task: Task) -> str:
     return title + suffix
 
 
-def commit_message(task: Task, claim: Claim | None) -> str:
-    """Return the harness' commit message. It closes nothing and credits nobody but the requester."""
+def commit_message(task: Task, claim: Claim | None, *, co_author: str = "", sign_off: str = "") -> str:
+    """Return the harness' commit message. It closes nothing and credits nobody but the requester.
+
+    `co_author` is the requester's address on the forge, "" where it has none; `sign_off` is Name <mail>.
+    """
     subject = inert_line(task.title, 60) or f"{task.category} for issue {task.issue.number}"
     about = f"Refs issue {task.issue.number}."
     why = one_line(inert(claim.root_cause), 400) if claim else "Unfinished work."
-    return f"{task.category}: {_without_directives(subject)}\n\n{_without_directives(why)}\n\n{about}\n"
+    if _TRAILER_LIKE.match(why):
+        why = f"Cause: {why}"  # a line that begins like a trailer is taken for one by some
+    trailers = "\n".join(filter(None, [_credit(task.requested_by, co_author), _signed(sign_off)]))
+    parts = [f"{task.category}: {_without_directives(subject)}", _without_directives(why), about, trailers]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _credit(requester: Actor, address: str) -> str:
+    """Return the trailer that names who asked, or "" where nothing is left of the name or the address."""
+    name, mail = (_TRAILER_BREAKING.sub("", one_line(text, 200)) for text in (requester.login, address))
+    if not name or not _ADDRESS.fullmatch(mail):
+        return f"Requested-by: {inert_line(name, 200)}" if name else ""
+    return f"Co-authored-by: {name} <{mail}>"
+
+
+def _signed(sign_off: str) -> str:
+    return f"Signed-off-by: {one_line(sign_off, 300)}" if sign_off else ""
 
 
 def pull_body(facts: PullFacts) -> str:
@@ -61,11 +111,14 @@ def pull_body(facts: PullFacts) -> str:
     claim, verdict = facts.claim, facts.verdict
     sections = [
         f"Fixes #{facts.task.issue.number}",
+        _EDITED if facts.edited else "",
         _section("How this was tested", _tested(verdict)),
+        f"Set up beforehand: {_code(facts.prepared)}." if facts.prepared else "",
         _section("Root cause", quoted(clip(claim.root_cause, 2000))) if claim else "",
         _section("The change", quoted(clip(claim.changes, 2000))) if claim else "",
         _section("Reported by the agent, not run here", _claimed(claim)) if claim else "",
         _section("Findings", findings_list(verdict.findings)) if verdict.findings else "",
+        _section("Protected paths", _allowed(facts.allowed)) if facts.allowed else "",
         _section("Where it looked", _suspects(facts.suspects)) if facts.suspects else "",
         _left_out(facts.left_out),
         _section("Cost", _cost(facts)),
@@ -114,6 +167,16 @@ def _tested(verdict: Verdict) -> str:
         f"commit. Isolation: {inert(verdict.isolation)}.",
     ]
     return "\n".join(lines)
+
+
+def _allowed(allowed: Allowed) -> str:
+    """Say who let a change of protected paths through, and which."""
+    word, change = allowed.word, allowed.change
+    when = f"{word.at:%Y-%m-%d %H:%M} UTC"
+    return (
+        f"{_code(word.by.login)} allowed exactly this change ({_code(change.name)}) on {when}:\n"
+        f"{_code_list(change.paths)}"
+    )
 
 
 def _claimed(claim: Claim) -> str:
@@ -253,6 +316,16 @@ def verdict_detail(verdict: Verdict) -> str:
     if broken is not None and not verdict.findings:
         parts.append(output_block(f"Output of the run “{broken.name}”", broken.tail))
     return "\n\n".join(parts)
+
+
+def protected_detail(protected: ProtectedChange) -> str:
+    """Return a change of protected paths for whoever may allow it: the list, and the difference, fenced."""
+    paths = "\n".join(f"- {_code(path)}" for path in protected.paths[:MOST_PATHS])
+    more = len(protected.paths) - MOST_PATHS
+    if more > 0:
+        paths += f"\n- … and {more} more; I cannot show all of them here"
+    shown = fence(clip(revealed(protected.patch), DIFFERENCE_LIMIT), "diff")
+    return f"{paths}\n\n<details open><summary>The difference</summary>\n\n{shown}\n\n</details>"
 
 
 def output_block(title: str, output: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from domain.errors import GitError
 from domain.model import Outcome, Reason
 from harness.checkpoints import last_checkpoint, ref_of
-from harness.git import LogEntry, Mirror
+from harness.git import DEFAULT_COMMITTER, LogEntry, Mirror
 from harness.journal import Journal
 from harness.order import Ended, Order
 from harness.publish import StartPoint
@@ -141,8 +141,8 @@ class Beginning:
         return len(commits) < _MOST_COMMITS and all(self._is_ours(entry) for entry in commits)
 
     def _is_ours(self, entry: LogEntry) -> bool:
-        who = self.mirror.runner.committer.cleaned()
-        return entry.author == f"{who.name} <{who.email}>"
+        known = (self.mirror.runner.committer.cleaned(), DEFAULT_COMMITTER)
+        return entry.author in {f"{who.name} <{who.email}>" for who in known}
 
     @property
     def _base_name(self) -> str:

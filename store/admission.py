@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
+from domain.noted import Noted
 from domain.ports import Admission, Admitted, Delivery
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
@@ -165,7 +166,7 @@ class Batch:
 
     def _task_of(self, event: Event) -> int | None:
         """Find whom a signal concerns; a pull request never by its bare number across repositories."""
-        if isinstance(event, Uninteresting):
+        if isinstance(event, Noted | Uninteresting):
             return None
         if isinstance(event, PullClosed):
             return self._task_of_branch(event)
@@ -250,6 +251,8 @@ def _extract(event: Event) -> tuple[Value, ...]:
     """Return (repository id, issue number, actor, note) for the list of deliveries."""
     if isinstance(event, Uninteresting):
         return None, None, "", storable(event.why)
+    if isinstance(event, Noted):
+        return event.repository_id or None, event.number, storable(event.actor.login), storable(event.action)
     note = ""
     if isinstance(event, IssueLabelled | IssueUnlabelled):
         note = storable(event.label)
@@ -269,7 +272,7 @@ def _find_duplicates(connection: sqlite3.Connection, deliveries: Sequence[Delive
 
 def _find_tasks(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[IssueRef, _Known]:
     """Map the issues that the deliveries speak of to their tasks, where there is one."""
-    issues = {each.event.issue for each in deliveries if not isinstance(each.event, Uninteresting)}
+    issues = {each.event.issue for each in deliveries if not isinstance(each.event, Noted | Uninteresting)}
     keys = json.dumps([(each.forge, each.repository_id, each.number) for each in issues])
     return {
         IssueRef(forge=row["forge"], repository_id=row["repository_id"], number=row["issue_number"]): _Known(

@@ -13,7 +13,7 @@ from store.database import Database
 from store.documents import verdict_blob, verdict_from
 from store.rows import attempt_from, billionths, phase_from, storable, time_text
 
-UNCOUNTED = frozenset({Outcome.INTERRUPTED, Outcome.ORPHANED, Outcome.TRANSIENT})
+UNCOUNTED = frozenset({Outcome.INTERRUPTED, Outcome.ORPHANED, Outcome.TRANSIENT, Outcome.UNJUDGED})
 """Outcomes that do not count against `max_attempts`.
 
 For these the worker may also leave the attempt open instead of ending it: the next claim then takes it up.

@@ -11,6 +11,7 @@ from domain.events import CommandGiven, IssueLabelled
 from domain.model import Attempt, Category, IssueRef, Outcome, Task
 from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
+from store.allowances import AllowanceRecords
 from store.attempts import AttemptRecords
 from store.database import Database
 from store.publications import PublicationRecords
@@ -65,7 +66,7 @@ _ORPHANS = """
 """
 
 
-class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQueue):
+class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, SignalRecords, TaskQueue):
     """`domain.ports.TaskQueue` on a database. Attempts, publications and signals are in their own files.
 
     A worker's name is "NAME/LIFE": NAME is the same over restarts, LIFE is not. Without a slash there is no
@@ -171,7 +172,7 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
     def _asked_anew(
         self, connection: sqlite3.Connection, task_id: int, asked: IssueLabelled | CommandGiven
     ) -> sqlite3.Row:
-        """Put whoever asked in the place of the earlier requester; a label brings the issue as it is now."""
+        """Put whoever asked in the place of the earlier requester; both bring the issue as it stood then."""
         values = {
             "id": task_id,
             "actor_id": asked.actor.id,
@@ -181,9 +182,11 @@ class SqliteTaskQueue(AttemptRecords, PublicationRecords, SignalRecords, TaskQue
             "body": None,
             "category": None,
         }
+        if asked.title is not None and asked.body is not None:
+            values |= {"title": storable(asked.title), "body": storable(asked.body)}
         if isinstance(asked, IssueLabelled):
             category = self._categories.get(asked.label.strip().lower())
-            values |= {"title": storable(asked.title), "body": storable(asked.body), "category": category}
+            values |= {"category": category}
         row: sqlite3.Row = connection.execute(_ASKED_ANEW, values).fetchone()
         return row
 

@@ -32,7 +32,14 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "minisweagent": ("harness/agent",),
     "sqlite3": ("store/", "providers/local"),
     "aiosqlite": (),
-    "subprocess": ("harness/git", "harness/sandbox", "harness/agent/child_process.py", "app/demo", "evals/"),
+    "subprocess": (
+        "harness/git",
+        "harness/sandbox",
+        "harness/setup/asking.py",
+        "harness/agent/child_process.py",
+        "app/demo",
+        "evals/",
+    ),
     "multiprocessing": ("providers/conformance/", "evals/"),
     "pty": (),
     "github": ("providers/github",),
@@ -108,7 +115,7 @@ def environment_doors(path: str, tree: ast.Module) -> Iterator[str]:
 
 def process_doors(path: str, tree: ast.Module) -> Iterator[str]:
     """Complain of processes being started, other than by `subprocess`, outside the rooms that may."""
-    if path.startswith(ONLY_IN["subprocess"]):
+    if path.startswith((*ONLY_IN["subprocess"], "app/own_process.py")):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_name(node.value, "os"):

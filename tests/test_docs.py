@@ -11,6 +11,7 @@ from app.docs import BLOCKS, ROOT, broken_links, stale_blocks, written
 from app.settings import GROUPS, variable
 from domain.model import Reason
 from domain.states import chart
+from harness.change import DEFAULT_PROTECTED, LOCKFILES
 from worker.announce import ENDINGS
 
 README = (ROOT / "README.md").read_text()
@@ -55,6 +56,11 @@ def test_every_setting_is_in_the_reference() -> None:
     for group in GROUPS:
         for name in group.model_fields:
             assert f"`{variable(name)}`" in page
+
+
+def test_every_protected_path_is_in_the_reference() -> None:
+    page = (ROOT / "docs/reference/protected-paths.md").read_text().splitlines()
+    assert {f"    {pattern}" for pattern in (*DEFAULT_PROTECTED, *LOCKFILES)} <= set(page)
 
 
 def test_every_reason_to_stop_tells_people_what_to_do_next() -> None:

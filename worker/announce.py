@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from domain.allowing import AllowRefusal
 from domain.budget import Caps, Spent, Standing, next_utc_day, show_money
-from domain.model import Money, Outcome, Reason
+from domain.model import Money, Outcome, ProtectedChange, Reason
 from domain.raising import RaiseRefusal
 from domain.text import clip, inert
 from harness import report
@@ -133,6 +134,40 @@ def not_raised(refusal: RaiseRefusal, caps: Caps) -> str:
     return f"**The budget stays as it is.** {why}"
 
 
+def asking(protected: ProtectedChange, cost: Money) -> str:
+    """Return the comment for a change that waits for a maintainer's word about protected paths."""
+    return report.ended_comment(
+        "The change that the agent proposed touches paths that only people may change, so nothing was "
+        "committed or tested.",
+        report.protected_detail(protected),
+        f"a maintainer reads it and writes `/fixwright allow {protected.name}`, which allows exactly this on "
+        f"this issue, and I go on without the model; or makes that part of the change; or {_COMMAND} starts "
+        "another attempt from a clean tree.",
+        cost,
+    )
+
+
+def allowed(login: str, protected: ProtectedChange) -> str:
+    """Answer a maintainer who allowed a change."""
+    return (
+        f"**Allowed by {report.raised_by(login)}:** exactly the change `{protected.name}` of "
+        f"{len(protected.paths)} protected path{'s' if len(protected.paths) != 1 else ''}, on this issue. "
+        "Any other change of them needs a word of its own."
+    )
+
+
+def not_allowed(refusal: AllowRefusal, waiting: str) -> str:
+    """Answer somebody whose word about a protected change lets nothing through. It is said once."""
+    which = f" `/fixwright allow {waiting}` is what I asked for." if waiting else ""
+    why = {
+        AllowRefusal.NOT_PERMITTED: "Only somebody with write access to this repository may allow it.",
+        AllowRefusal.NOT_A_NAME: f"Name the change by its 40 hexadecimal digits.{which}",
+        AllowRefusal.ENDED: "Nothing is being worked on here. Put the label on again first.",
+        AllowRefusal.NOT_WAITING: f"No change of that name was proposed on this issue.{which}",
+    }[refusal]
+    return f"**Nothing is allowed.** {why}"
+
+
 def waiting(outcome: Outcome, detail: str, now: datetime) -> str:
     """Return the status of a task that goes on by itself, and why it waits."""
     if outcome is Outcome.DAILY_LIMIT:
@@ -160,6 +195,12 @@ def with_branch(seen: str, branch: str) -> str:
     parts = [seen, f"Unfinished work is on the branch `{branch}`." if branch else ""]
     return "\n\n".join(part for part in parts if part)
 
+
+EDITED = (
+    "**The issue has been edited since the work was asked for.** I go on with its text as it stood then.\n\n"
+    "**To have the new text worked on,** a maintainer who has read it writes `/fixwright resume` when I have "
+    "stopped, or takes the label off and puts it on again."
+)
 
 MISSED = (
     "**This label was put on while I was not listening,** and the issue has changed since, so I cannot tell "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain.budget import Caps, Standing
-from domain.model import Attempt, Money, Publication, PublicationKind, Reason, Task
+from domain.model import Attempt, Money, ProtectedChange, Publication, PublicationKind, Reason, Task
 from domain.ports import Forge, Ledger, TaskQueue
 from domain.states import State
 from domain.text import Redactor
@@ -46,7 +46,15 @@ class Notices:
         reason = task.reason or Reason.INTERNAL_ERROR
         cost = self._cost(task)
         status = voice.status(task, announce.stopped(reason, self._standing(task)))
+        protected = self._asks_about(task, reason)
+        if protected is not None:
+            return voice.say(task, "ended", announce.asking(protected, cost)) and status
         return voice.say(task, "ended", announce.ending(reason, self._seen(task, reason), cost)) and status
+
+    def _asks_about(self, task: Task, reason: Reason) -> ProtectedChange | None:
+        attempt = self._last_attempt(task)
+        verdict = self.queue.verdict(attempt) if attempt and reason is Reason.PROTECTED_PATH else None
+        return verdict.protected if verdict else None
 
     def _in_review(self, task: Task, voice: Voice) -> bool:
         attempt, pull = self._last_attempt(task), self._last_publication(task)

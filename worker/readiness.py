@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from domain.errors import NotFound
-from domain.model import Attempt, Reason, Task
+from domain.model import Attempt, Issue, Reason, Task
 from domain.policy import may_trigger
 from domain.ports import Forge, TaskQueue
+from domain.snapshot import snapshot_hash
 from domain.text import clip
 from harness.handoff import PastAttempt, actions_in
 from harness.transcript import Transcript
@@ -62,11 +63,23 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
                 continue
             permission = forge.permission_of(task.issue.repository_id, author)
             is_writer[author.id] = may_trigger(permission, author)
-        if is_writer[author.id] and comment.body.strip():
-            chosen.append(clip(comment.body, 4000))
+        own_words = _without_quotations(comment.body)
+        if is_writer[author.id] and own_words:
+            chosen.append(clip(own_words, 4000))
         if len(chosen) == MAX_INSTRUCTIONS:
             break
     return tuple(reversed(chosen))
+
+
+def _without_quotations(text: str) -> str:
+    """Return what somebody wrote without what they quoted: that is other people's word, or our own."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(line for line in lines if not line.lstrip().startswith(">")).strip()
+
+
+def is_edited(task: Task, issue: Issue) -> bool:
+    """Tell whether an issue says something else now than when work on it was asked for."""
+    return snapshot_hash(issue.title, issue.body) != snapshot_hash(task.title, task.body)
 
 
 def is_by_maintainer(task: Task, forge: Forge) -> bool:

@@ -26,11 +26,13 @@ def redacted(words: Words, redact: Redactor) -> Words:
 
 def redacted_verdict(verdict: Verdict, redact: Redactor) -> Verdict:
     """Return a verdict whose texts carry no live secret; what identifies trees and tests stays as it is."""
+    shown = verdict.protected
     return replace(
         verdict,
         summary=redact(verdict.summary),
         runs=tuple(_run(run, redact) for run in verdict.runs),
         findings=tuple(_finding(finding, redact) for finding in verdict.findings),
+        protected=replace(shown, patch=redact(shown.patch)) if shown else None,
     )
 
 

@@ -30,7 +30,7 @@ from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from harness.room import full_or_raise
 from worker import announce
-from worker.readiness import why_unworkable
+from worker.readiness import is_edited, why_unworkable
 from worker.receipts import ReceiptClerk
 from worker.voice import Voice
 
@@ -80,7 +80,8 @@ class Settler:
     def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
         """Try again later what could not be published, or kept, now."""
         log.warning("forge, git or disk unavailable while settling", task=task.id, error=str(error))
-        outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None)
+        asked = error.retry_after if isinstance(error, ForgeUnavailable) else None
+        outage = replace(result, outcome=Outcome.TRANSIENT, detail=str(error), reason=None, retry_after=asked)
         return self._not_verified(task, attempt, outage)
 
     def finish(self, task: Task, attempt: Attempt) -> Task:
@@ -114,6 +115,9 @@ class Settler:
             left_out=result.left_out,
             receipt=receipt.sha256,
             receipt_url=self.receipts.url_of(receipt),
+            allowed=result.allowed,
+            prepared=result.prepared,
+            edited=is_edited(task, self.forge.issue(task.issue)),
         )
         publisher.open_pull(task, attempt, result.start, result.verified, facts)
         return self.finish(task, attempt)

@@ -18,9 +18,11 @@ from domain.events import (
     Verb,
 )
 from domain.model import Permission, Reason, Task
+from domain.noted import Noted
 from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
 from domain.ports import Forge, Landing, Signal, TaskQueue
 from domain.states import State, Trigger, is_legal
+from worker.allowing import AllowanceDesk
 from worker.raising import BudgetDesk
 
 log = structlog.get_logger(__name__)
@@ -39,6 +41,7 @@ class SignalDesk:
         """Without a budget desk, a word about the budget is recorded and nothing else."""
         self._queue = queue
         self._budget = budget
+        self._allowances = AllowanceDesk(queue=queue, forges=forges)
         self._forges = forges
         self._serving = serving
         self._lock = threading.Lock()
@@ -75,6 +78,8 @@ class SignalDesk:
         permission = self._permission(signal, task)
         if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.BUDGET:
             return self._on_budget(task, signal.event, permission)
+        if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.ALLOW:
+            return self._on_allow(task, signal.event, permission)
         if self._must_give_way(task, signal, permission):
             self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
@@ -124,6 +129,18 @@ class SignalDesk:
             self._moved.append(task.id)  # its status speaks of the caps
         return decision
 
+    def _on_allow(self, task: Task, command: CommandGiven, permission: Permission) -> str:
+        """Answer, and let a task go on that waited for nothing else."""
+        decision, is_allowed = self._allowances.answer(task, command, permission)
+        is_stopped = (task.state, task.reason) == (State.BLOCKED, Reason.PROTECTED_PATH)
+        if is_allowed and is_stopped and self._allowances.waits_for(task, decision):
+            try:
+                self._queue.move(task, Trigger.RESUMED, Landing(asked=command))
+            except StaleWrite:
+                return self._on_allow(self._queue.task(task.id), command, permission)
+            self._moved.append(task.id)
+        return decision
+
     def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
         """Tell whether a waiting task that somebody asked for who may not is now asked for by one who may.
 
@@ -144,6 +161,6 @@ class SignalDesk:
         return not may_trigger(earlier, task.requested_by)
 
     def _permission(self, signal: Signal, task: Task) -> Permission:
-        if isinstance(signal.event, Uninteresting):
+        if isinstance(signal.event, Noted | Uninteresting):
             return Permission.NONE
         return self._forge_of(task).permission_of(task.issue.repository_id, signal.event.actor)

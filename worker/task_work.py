@@ -22,11 +22,13 @@ from domain.errors import (
     StoreUnavailable,
     Unpriced,
 )
-from domain.model import Attempt, CloneAccess, Outcome, PublicationKind, Reason, Repository, Task
+from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
 from domain.policy import MAX_RECOVERIES
 from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue
+from domain.snapshot import snapshot_hash
 from domain.text import Redactor
 from harness import report
+from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
@@ -34,7 +36,7 @@ from harness.publish import Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import readiness
+from worker import announce, readiness
 from worker.halt import Halt
 from worker.journal import StoreJournal
 from worker.notices import Notices
@@ -67,6 +69,7 @@ class Shop:
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
     max_task_retries: int = MAX_RECOVERIES
+    sign_off: str = ""
 
     @property
     def notices(self) -> Notices:
@@ -173,9 +176,11 @@ class TaskWork:
         if repository.archived:
             self._settler.withdraw(task, Reason.WITHDRAWN, "The repository is archived.")
             return None
-        access = self._forge.clone_access(repository.id)
+        access = RepositoryAccess(self._forge, repository.id, shop.redact)
         mirror = self._bench.workspaces.mirror_for(repository)
-        self._settler.publisher = Publisher(self._forge, shop.queue, mirror, access, redact=shop.redact)
+        self._settler.publisher = Publisher(
+            self._forge, shop.queue, mirror, access, redact=shop.redact, sign_off=shop.sign_off
+        )
         require_room(shop.bench.workspaces, shop.least_free_bytes)
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
@@ -183,6 +188,7 @@ class TaskWork:
         if self._went_on_publishing():
             return None
         self._settler.voice.status(task, self._started(self._attempt))
+        self._tell_of_edits()
         meter = AttemptMeter(
             ledger=shop.ledger,
             task=task,
@@ -193,7 +199,19 @@ class TaskWork:
         )
         return self._attempt_run(repository, access, meter)
 
-    def _attempt_run(self, repository: Repository, access: CloneAccess, meter: AttemptMeter) -> AttemptResult:
+    def _tell_of_edits(self) -> None:
+        """Say once of each later text of the issue that it is not what is worked on."""
+        task, issue = self._task, self._forge.issue(self._task.issue)
+        if readiness.is_edited(task, issue):
+            now = snapshot_hash(issue.title, issue.body)
+            log.info(
+                "issue edited since", task=task.id, works_on=snapshot_hash(task.title, task.body), now=now
+            )
+            self._settler.voice.once(task, f"edited-{now[:16]}", announce.EDITED)
+
+    def _attempt_run(
+        self, repository: Repository, access: RepositoryAccess, meter: AttemptMeter
+    ) -> AttemptResult:
         shop, attempt = self._shop, self._opened()
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         order = Order(
@@ -205,6 +223,7 @@ class TaskWork:
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
+            allowances=shop.queue.allowances(task.id),
         )
         journal = StoreJournal(
             queue=shop.queue,

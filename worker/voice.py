@@ -34,6 +34,11 @@ class Voice:
         forge, once, body = self._forge, f"{key}-{task.id}-{task.generation}", self._redact(text)
         return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
 
+    def once(self, task: Task, key: str, text: str) -> bool:
+        """Write a comment once per key, however often the task is claimed."""
+        forge, once, body = self._forge, f"{key}-{task.id}", self._redact(text)
+        return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
+
 
 def _said(task: Task, speak: Callable[[], Comment]) -> bool:
     try:

@@ -96,11 +96,10 @@ class Service:
                 continue
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
-                variables = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
             is_it = words[-2:-1] == [command.encode()] and words[0] != b"/bin/sh"
-            if is_it and f"FIXWRIGHT_DATA_DIR={self.data / 'service'}".encode() in variables:
+            if is_it and self._honcho is not None and self._honcho.pid in _ancestors(int(entry.name)):
                 return int(entry.name)
         raise FixwrightError(f"no process runs `fixwright {command}`")
 
@@ -124,6 +123,19 @@ class Service:
 
     def _worker_is_up(self) -> bool:
         return (self.data / "service" / "worker.sock").exists()
+
+
+def _ancestors(pid: int) -> set[int]:
+    """Return a process' parents, and theirs, as far as they live."""
+    found: set[int] = set()
+    while pid > 1:
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            break
+        pid = int(stat.rpartition(")")[2].split()[1])
+        found.add(pid)
+    return found
 
 
 def free_port() -> int:

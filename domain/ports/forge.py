@@ -23,11 +23,24 @@ from domain.model import (
 
 
 class Capability(StrEnum):
-    """What a forge may or may not be able to do."""
+    """What a forge may or may not be able to do; most have a protocol in `forge_capabilities`."""
 
     DRAFT_PULLS = "draft pull requests"
     REACTIONS = "reactions"
+    LABELS = "labels"
+    FILES = "files"
     CHECKS = "checks"
+    CI = "continuous integration"
+    REVIEWS = "review threads"
+    DELIVERIES = "missed deliveries"
+    SECRETS = "short-lived secrets"
+
+
+class Purpose(StrEnum):
+    """What git is going to do with a credential, and so the most that it may allow."""
+
+    FETCH = "fetch"
+    PUSH = "push"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +61,10 @@ class Forge(Protocol):
 
     name: str
     capabilities: frozenset[Capability]
-    identity: Actor
-    """Who we are on this forge; our own events are known by this id."""
+
+    @property
+    def identity(self) -> Actor:
+        """Who we are on this forge; our own events are known by this id."""
 
     def repository(self, repository_id: str) -> Repository:
         """Return the repository by its permanent id. Raises NotFound."""
@@ -78,8 +93,21 @@ class Forge(Protocol):
     def permission_of(self, repository_id: str, actor: Actor) -> Permission:
         """Return what this user (by id, not by name) may do now; NONE for a stranger."""
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
-        """Return a url without credentials and, apart, a short-lived credential. Raises NotFound."""
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
+        """Mint: return a url without credentials and, apart, a new short-lived credential. Raises NotFound.
+
+        It is good for this repository alone, and allows no more than to read contents (FETCH), or to write
+        them (PUSH); never workflows, never administration. No two calls give the same one.
+        """
+
+    def revoke_access(self, access: CloneAccess) -> None:
+        """Make a credential useless from now on; one that is over already, or empty, is fine."""
+
+    def noreply_address(self, actor: Actor) -> str:
+        """Return the mail address that ties a commit to an account and shows nobody's own; "" where none is.
+
+        From what is known of the actor alone: the forge is not asked.
+        """
 
     def find_pull(self, repository_id: str, head_branch: str) -> Pull | None:
         """Return the newest pull request from this branch, open ones first, or None."""

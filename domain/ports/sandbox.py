@@ -27,6 +27,7 @@ class SandboxPolicy:
 
     Of the host, nothing else is seen but `shown`. `path` goes before the system's directories on PATH.
     `egress` is the Unix socket of a proxy that the harness runs; without one, nothing leaves the sandbox.
+    `private_repository` is what the forge says; only then may a back end that does not isolate be used.
     """
 
     writable: Path
@@ -42,6 +43,7 @@ class SandboxPolicy:
     shown: tuple[Shown, ...] = ()
     path: tuple[str, ...] = ()
     egress: Path | None = None
+    private_repository: bool = False
 
 
 class SandboxSession(Protocol):

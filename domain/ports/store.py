@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from domain.allowing import Allowance
 from domain.budget import Spent
 from domain.claim import Claim, Restatement
 from domain.events import CommandGiven, Event, IssueLabelled
@@ -55,6 +56,8 @@ class Admission(StrEnum):
     OWN_EVENT = "own_event"
     OTHER_LABEL = "other_label"
     UNINTERESTING = "uninteresting"
+    NOTED = "noted"
+    """Read and written down; nothing follows from it by itself."""
     NOT_TRUSTED = "not_trusted"
     """Found by a sweep: who put the label on may not ask, or others may have rewritten the issue since."""
 
@@ -204,6 +207,15 @@ class TaskQueue(Protocol):
 
     def verdict(self, attempt: Attempt) -> Verdict | None:
         """Return the verdict of an attempt, or None."""
+
+    def allow(self, task: Task, change: str, *, by: Actor, comment_id: str) -> bool:
+        """Write down that a maintainer allows one exact change; False where that was before.
+
+        `change` is `ProtectedChange.name`.
+        """
+
+    def allowances(self, task_id: int) -> tuple[Allowance, ...]:
+        """Return what maintainers have allowed on a task, oldest first."""
 
     def intend(
         self,

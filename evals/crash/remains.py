@@ -90,13 +90,21 @@ def processes_of(root: Path) -> list[str]:
             continue
         try:
             command = (entry / "cmdline").read_bytes()
-            place = str((entry / "cwd").readlink())
+            place = _place_of(entry)
             state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue
         if state != "Z" and (str(root).encode() in command or place.startswith(str(root))):
             found.append(os.fsdecode(command.replace(b"\0", b" "))[:200])
     return found
+
+
+def _place_of(entry: Path) -> str:
+    """Return where a process works; "" where only root may see it."""
+    try:
+        return str((entry / "cwd").readlink())
+    except PermissionError:
+        return ""
 
 
 def _leftovers(root: Path) -> Iterator[str]:

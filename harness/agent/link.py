@@ -13,6 +13,7 @@ from typing import IO
 from harness.agent.protocol import BadMessage, Message, decode, encode
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 ORPHANED = 3
 """Exit status of a child whose worker went away."""
 
@@ -75,6 +76,16 @@ def end_with(parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         leave()
+
+
+def shut_out() -> None:
+    """Close this process' memory to others of the same user: a model's key is going to be in it.
+
+    Raises OSError.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_DUMPABLE) failed")
 
 
 def step_back(niceness: int) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from domain.model import Finding, Severity
-from harness.change import names, patterns
+from harness.change import names
 from harness.change.model import ABSENT, EXECUTABLE, GITLINK, REGULAR, SYMLINK, FileChange
+from harness.change.protected import DEFAULT_PROTECTED, covering
 
 PROTECTED_RULE = "CHANGE-PROTECTED"
 GITLINK_RULE = "CHANGE-GITLINK"
@@ -18,52 +19,6 @@ LARGE_RULE = "CHANGE-LARGE"
 NAME_RULE = "CHANGE-NAME"
 
 LARGE_BYTES = 2**20
-
-DEFAULT_PROTECTED = (
-    # What runs with credentials when a branch is pushed or a pull request opened.
-    ".github/workflows/**",
-    ".github/actions/**",
-    ".github/dependabot.yml",
-    ".gitlab-ci.yml",
-    ".gitlab/ci/**",
-    ".forgejo/**",
-    ".gitea/**",
-    ".circleci/**",
-    ".buildkite/**",
-    ".woodpecker/**",
-    ".woodpecker.y*ml",
-    ".drone.yml",
-    ".travis.yml",
-    ".appveyor.yml",
-    "appveyor.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "Jenkinsfile",
-    # Who must review, and what we ourselves are told.
-    "CODEOWNERS",
-    ".fixwright.yml",
-    # What other people's agents and editors take as orders.
-    "AGENTS.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    ".cursorrules",
-    ".cursor/**",
-    ".claude/**",
-    ".github/copilot-instructions.md",
-    ".devcontainer/**",
-    ".vscode/**",
-    ".envrc",
-    # What makes git itself run or fetch something on a maintainer's machine.
-    ".gitattributes",
-    ".gitmodules",
-    ".lfsconfig",
-    ".husky/**",
-    ".githooks/**",
-    ".git-hooks/**",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-)
-"""Paths that no change of ours touches, whatever the repository's own configuration says."""
 
 _MODES = frozenset({REGULAR, EXECUTABLE, SYMLINK, GITLINK, ABSENT})
 
@@ -87,9 +42,7 @@ def _check(change: FileChange, guarded: Sequence[str]) -> Iterator[Finding]:
 
 
 def _protected(change: FileChange, guarded: Sequence[str]) -> Iterator[Finding]:
-    pattern = patterns.protecting(change.path, guarded)
-    if not pattern and {change.old_mode, change.new_mode} & {SYMLINK, GITLINK}:
-        pattern = patterns.reaching_below(change.path, guarded)
+    pattern = covering(change, guarded)
     if pattern:
         yield _critical(
             PROTECTED_RULE, change, "protected path changed", f"`{pattern}` is changed by people only"

@@ -115,6 +115,12 @@ class Person:
     name: str
     email: str
 
+    @classmethod
+    def parsed(cls, text: str) -> Person:
+        """Return the person that `Name <mail>` names."""
+        name, _, mail = text.rpartition(" <")
+        return cls(name, mail.removesuffix(">"))
+
     def cleaned(self) -> Person:
         """Return the person without what would break a commit's header, and never empty."""
         name, email = (re.sub(r"[<>\x00-\x1f]", "", part).strip() for part in (self.name, self.email))

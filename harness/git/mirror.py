@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
@@ -240,6 +240,10 @@ class Mirror:
         Raises GitError for a file of more than `limit` bytes.
         """
         return trees.read_file(self.runner, self.place, treeish, path, limit=limit)
+
+    def links(self, tree: str, wanted: Callable[[str], bool]) -> tuple[tuple[str, str], ...]:
+        """Return path and target of those symlinks of a tree whose paths are wanted."""
+        return trees.links(self.runner, self.place, tree, wanted)
 
     def materialize(self, tree: str, into: Path) -> None:
         """Write a tree's files, as they are, into an empty directory; submodules become empty directories."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from domain.errors import GitError
 from harness.change import ScanLimits, TreeEntry, scan_tree
-from harness.change.model import EXECUTABLE, REGULAR
+from harness.change.model import EXECUTABLE, REGULAR, SYMLINK
 from harness.change.selection import Selection, select
 from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import Snapshot, object_name, repository_path
@@ -18,6 +18,7 @@ _IGNORED_SHOWN = 200
 _LISTING = Limits(output=256 * 2**20)
 _BLOCK = 4096
 _LONG = Limits(seconds=300)
+_TARGET_BYTES = 4096
 
 
 def list_files(git: GitRunner, place: Place, treeish: str, path: str = "") -> dict[str, TreeEntry]:
@@ -32,6 +33,17 @@ def list_files(git: GitRunner, place: Place, treeish: str, path: str = "") -> di
         mode, _, sha, size = about.decode().split()
         entries[os.fsdecode(name)] = TreeEntry(mode, sha, 0 if size == "-" else int(size))
     return entries
+
+
+def links(
+    git: GitRunner, place: Place, treeish: str, wanted: Callable[[str], bool]
+) -> tuple[tuple[str, str], ...]:
+    """Return path and target of the wanted symlinks of a tree."""
+    return tuple(
+        (path, os.fsdecode(git.run(place, "cat-file", "blob", entry.sha)))
+        for path, entry in list_files(git, place, treeish).items()
+        if entry.mode == SYMLINK and entry.size <= _TARGET_BYTES and wanted(path)
+    )
 
 
 def read_file(git: GitRunner, place: Place, treeish: str, path: str, *, limit: int) -> bytes | None:

@@ -15,27 +15,49 @@ from harness.guard import (
     rh006,
     rh007,
     rh008,
+    rh008_tools,
     rh009,
+    rh009_inputs,
     rh010,
     rh011,
     rh012,
 )
 from harness.guard.change import Change
 from harness.guard.context import Context, prepare
+from harness.guard.syntax import rh001 as _kept
+from harness.guard.syntax import rh002 as _weaker
+from harness.guard.syntax import rh004 as _parsed
+from harness.guard.syntax import rh009 as _known
+from harness.guard.syntax import rh010 as _emptied
+from harness.guard.syntax import sign_rules as _signs
+from harness.guard.waivers import with_ids
 
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
-    *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check),
-    *(rh007.check, rh008.check, rh009.check, rh010.check, rh011.check, rh012.check, other_languages.check),
+    *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check, rh007.check),
+    *(rh008.check, rh008_tools.check, rh009.check, rh009_inputs.check, rh010.check, rh011.check, rh012.check),
+    *(_kept.check, _weaker.check, _parsed.check, _known.check, _emptied.check, _signs.check),
+    other_languages.check,
 )
 MAX_FINDINGS = 100
 
 
 def guard(change: Change, category: Category, issue_text: str = "") -> tuple[Finding, ...]:
-    """Return what speaks against a change: critical findings first, then by rule, path and line."""
-    context = prepare(change, category, issue_text)
+    """Return what speaks against a change: critical findings first, then by rule, path and line.
+
+    What differs in a Python file is read first, and by itself; what would be refused is read again in its
+    whole file, which may clear it.
+    """
+    context = prepare(change, category, issue_text, whole=False)
     findings = {finding for rule in RULES for finding in rule(context)}
+    if any(pair.is_part for pair in context.python.values()) and any(map(_refuses, findings)):
+        context = prepare(change, category, issue_text)
+        findings = {finding for rule in RULES for finding in rule(context)}
     ordered = sorted(
         findings,
         key=lambda item: (item.severity is not Severity.CRITICAL, item.rule, item.path, item.line, item.what),
     )
-    return tuple(ordered[:MAX_FINDINGS])
+    return with_ids(change, ordered[:MAX_FINDINGS])
+
+
+def _refuses(finding: Finding) -> bool:
+    return finding.severity is Severity.CRITICAL

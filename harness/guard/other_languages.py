@@ -1,4 +1,4 @@
-"""RH001 and RH002 for languages other than Python: by text, and saying so."""
+"""RH001 and RH002 for languages without a grammar here: by text, and saying so; recorded snapshots."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from domain.model import Finding
 from harness.guard.change import Delta
 from harness.guard.context import Context, critical, warning
+from harness.guard.syntax.files import is_too_large
+from harness.guard.syntax.grammar import LARGEST, language_of
 from harness.testing.paths import is_source, is_test_file
 
 NOT_ANALYSED = "RH000"
@@ -32,51 +34,9 @@ class _Language:
 
 
 _NEVER = re.compile(r"(?!)")
-_JAVASCRIPT = _Language(
-    "JavaScript or TypeScript",
-    re.compile(rf"(?<![\w.])(?:it|test|specify)(?:\.(?:each|concurrent)(?:\([^)]*\))?)?\s*\(\s*({_STRING})"),
-    re.compile(
-        r"(?<![\w.])(?:x(?:it|test|describe|specify)\s*\(|(?:it|test|describe|suite)\.(?:skip|todo|failing|fixme)\b)"
-        r"|\bthis\.skip\(\)|\b[tc]t?x?\.skip\(|\{\s*skip:\s*(?!false)"
-    ),
-    re.compile(
-        r"(?<![\w.])(?:f(?:it|describe)\s*\(|(?:it|test|describe|suite|context)\.only\b)|\{\s*only:\s*true"
-    ),
-    re.compile(
-        r"\bexpect\s*\(|\bassert(?:\.\w+)?\s*\(|\.should\b|\bt\.(?:is|deepEqual|equal|ok|same|throws)\("
-    ),
-    re.compile(
-        r"expect\s*\(\s*(true|1)\s*\)\s*\.\s*(?:toBe|toEqual|toBeTruthy)\s*\(\s*(?:true|1)?\s*\)|assert\(true\)"
-    ),
-)
 _LANGUAGES: dict[tuple[str, ...], _Language] = {
-    (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"): _JAVASCRIPT,
-    (".go",): _Language(
-        "Go",
-        re.compile(r"^func ((?:Test|Example|Fuzz)\w*)\(", re.MULTILINE),
-        re.compile(r"\b[tb]\.Skip(?:f|Now)?\(|^//go:build ignore", re.MULTILINE),
-        _NEVER,
-        re.compile(r"\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require|is)\.\w+\("),
-        re.compile(r"(?:assert|require)\.True\(t, true"),
-    ),
-    (".rs",): _Language(
-        "Rust",
-        re.compile(r"#\[(?:\w+::)*test[^\]]*\](?:\s*#\[[^\]]*\])*\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)"),
-        re.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]"),
-        _NEVER,
-        re.compile(r"\b(?:debug_)?assert(?:_eq|_ne|_matches)?!\s*\(|\bpanic!\s*\(|#\[should_panic"),
-        re.compile(r"assert!\(\s*true\s*[,)]"),
-    ),
-    (".rb",): _Language(
-        "Ruby",
-        re.compile(rf"(?:^[ \t]*def (test_\w+)|^[ \t]*(?:it|specify|test)\s+({_STRING}))", re.MULTILINE),
-        re.compile(r"^[ \t]*(?:x(?:it|describe|context|specify)|skip|pending)\b|,\s*:?skip\b", re.MULTILINE),
-        re.compile(r"^[ \t]*f(?:it|describe|context)\b|,\s*:?focus\b", re.MULTILINE),
-        re.compile(r"\bassert\w*\b|\brefute\w*\b|\bexpect\s*[({]|\.must_|\.should\b"),
-        re.compile(r"assert\s+true\b|expect\(true\)\.to"),
-    ),
-    (".java", ".kt", ".scala", ".groovy", ".cs"): _Language(
-        "Java-like",
+    (".kt", ".scala", ".groovy", ".cs"): _Language(
+        "Kotlin and its kin",
         re.compile(
             r"(?:@(?:Test|ParameterizedTest|RepeatedTest)\b|\[(?:Fact|Test|Theory|TestMethod)\b)[^{;]*?\b(\w+)\s*\("
         ),
@@ -108,7 +68,11 @@ def check(context: Context) -> Iterator[Finding]:
         if path.endswith((".py", ".pyi", ".pyw")) or delta.is_binary or not delta.is_regular:
             continue
         if path.endswith(".snap") and delta.old is not None:
-            yield critical("RH002", path, 0, "a recorded snapshot is rewritten", _WHY_LESS)
+            yield from _snapshot(context, delta)
+        if language_of(path) is not None:
+            if is_too_large(delta):
+                yield from _too_large(delta)
+            continue
         if not is_source(path):
             continue
         read_as_text.append(path)
@@ -116,9 +80,39 @@ def check(context: Context) -> Iterator[Finding]:
         if language is not None and (is_test_file(path) or language.tests.search(delta.old_text)):
             yield from _tests(context, delta, language, moved_to)
     if read_as_text:
-        what = f"not analysed by syntax: {len(read_as_text)} files that are not Python were read as text only"
+        which = f"{len(read_as_text)} files in languages without a grammar here"
+        what = f"not analysed by syntax: {which} were read as text only"
         why = "Weakened tests or swallowed errors in them may have gone unnoticed; read them with care."
         yield warning(NOT_ANALYSED, read_as_text[0], 0, what, why)
+
+
+def _snapshot(context: Context, delta: Delta) -> Iterator[Finding]:
+    """Object to entries that are gone or changed; those that are only added record what is new."""
+    before, now = _entries(delta.old_text), _entries(delta.new_text)
+    changed = [name for name, text in before.items() if now.get(name) != text]
+    if not changed:
+        return
+    what = f"{len(changed)} recorded snapshots are rewritten or removed ({changed[0][:60]})"
+    if re.search(r"(?i)\bsnapshots?\b", context.issue_text):
+        yield warning("RH002", delta.path, 0, what + " (the issue speaks of snapshots)", _WHY_LESS)
+    else:
+        yield critical("RH002", delta.path, 0, what, _WHY_LESS)
+
+
+def _entries(text: str) -> dict[str, str]:
+    """Return a snapshot file's entries by name; all of it as one where it has another form."""
+    parts = re.split(r"^(?:exports\[`(.*)`\] = |# name: (.*)$)", text, flags=re.MULTILINE)
+    if len(parts) < 4:
+        return {"": text} if text.strip() else {}
+    return {(parts[at] or parts[at + 1] or ""): parts[at + 2].strip() for at in range(1, len(parts) - 2, 3)}
+
+
+def _too_large(delta: Delta) -> Iterator[Finding]:
+    """Say that a file was too large; a test file that has grown so large can hide anything."""
+    has_grown = delta.old is not None and len(delta.old) <= LARGEST and is_test_file(delta.path)
+    what = f"not analysed: it is larger than {LARGEST // 2**20} MiB"
+    make = critical if has_grown else warning
+    yield make(NOT_ANALYSED, delta.path, 0, what, "What is in it may have gone unnoticed; read it with care.")
 
 
 def _language(path: str) -> _Language | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.guard.python_parts import parsed_parts
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -19,6 +21,8 @@ class PythonPair:
     new: ast.Module | None
     error: str = ""
     error_line: int = 0
+    is_part: bool = False
+    """Whether the trees hold only what differs, and the imports."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,12 @@ def parse(source: bytes | None) -> tuple[ast.Module | None, str, int]:
         return None, str(error) or type(error).__name__, 1
 
 
-def pair(old: bytes | None, new: bytes | None) -> PythonPair:
-    """Parse both sides of a file."""
+def pair(old: bytes | None, new: bytes | None, *, whole: bool = True, in_tests: bool = False) -> PythonPair:
+    """Parse both sides of a file; unless the `whole` is asked for, only what differs, where that will do."""
+    if not whole and old is not None and new is not None:
+        parts = parsed_parts(old, new, in_tests=in_tests)
+        if parts is not None:
+            return PythonPair(*parts, is_part=True)
     old_tree, _, _ = parse(old)
     new_tree, error, line = parse(new)
     return PythonPair(old_tree, new_tree, error, line)

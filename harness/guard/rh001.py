@@ -112,6 +112,11 @@ def _removed(context: Context, census: _Census, path: str) -> Iterator[Finding]:
             yield critical(RULE, path, test.node.lineno, f"the test `{test.name}` is removed", _WHY)
 
 
+def is_test_name(name: str) -> bool:
+    """Tell whether a function of this name is a test: RH002 looks at these."""
+    return name.startswith("test")
+
+
 def likeness(one: TestFunction, other: TestFunction) -> float:
     """Return how alike two tests' bodies are, 0 to 1: by shared lines, or by letters where very alike."""
     first, second = one.lines, other.lines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 
 from domain.model import Category, Finding, Severity
@@ -19,8 +18,10 @@ from harness.guard.assertions import (
 )
 from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
+from harness.guard.literals import is_named
 from harness.guard.python_code import Function, TestFunction, tests_of
 from harness.guard.rh001 import Survivor, survivors
+from harness.guard.syntax import rh002 as syntax_rh002
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
@@ -42,9 +43,9 @@ def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[s
     found = set()
     for survivor in survivors(context):
         lost, gained = _literal_changes(context, survivor)
-        if lost and _is_named(lost, gained, issue_text) and not list(_weaker(context, survivor))[1:]:
+        if lost and is_named(lost, gained, issue_text) and not list(_weaker(context, survivor))[1:]:
             found.add((survivor.path, survivor.new.name))
-    return frozenset(found)
+    return frozenset(found) | syntax_rh002.corrected(context)
 
 
 def replaced_expectations(change: Change, issue_text: str) -> Mapping[Finding, tuple[str, str]]:
@@ -61,7 +62,7 @@ def replaced_expectations(change: Change, issue_text: str) -> Mapping[Finding, t
         finding = _changed_literals(context, path, new, lost, gained) if lost and gained else None
         if finding is not None and finding.severity is Severity.CRITICAL and _is_in_place(survivor):
             found[finding] = (path, new.name)
-    return found
+    return {**found, **syntax_rh002.replaced(context)}
 
 
 def _is_in_place(survivor: Survivor) -> bool:
@@ -120,23 +121,9 @@ def _changed_literals(
 ) -> Finding:
     to = f" to {', '.join(gained)[:80]}" if gained else ""
     what = f"`{new.name}` no longer expects {', '.join(lost)[:80]}: changed{to}"
-    if _is_named(lost, gained, context.issue_text):
+    if is_named(lost, gained, context.issue_text):
         return warning(RULE, path, new.node.lineno, what + " (the issue names both)", _WHY_LITERAL)
     return critical(RULE, path, new.node.lineno, what, _WHY_LITERAL)
-
-
-def _is_named(lost: list[str], gained: list[str], issue_text: str) -> bool:
-    """Tell whether the issue's text has every lost literal and every gained one, as words of their own."""
-    return bool(lost) and bool(gained) and all(_occurs(item, issue_text) for item in [*lost, *gained])
-
-
-def _occurs(literal: str, text: str) -> bool:
-    value = literal
-    if literal[:1] in "'\"" or literal[:2] in {"b'", 'b"'}:
-        value = str(ast.literal_eval(literal))
-    if len(value.strip()) == 0:
-        return literal in text
-    return bool(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text))
 
 
 def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:

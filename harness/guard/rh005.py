@@ -32,14 +32,10 @@ _CALLS = frozenset(
 )
 _SHELL = re.compile(r"(?:subprocess\.\w+|asyncio\.create_subprocess_shell)")
 _TEXTUAL = {
-    (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"): re.compile(
-        r"(?<![\w.])eval\s*\(|new\s+Function\s*\(|child_process|(?<![\w.])execSync\s*\(|dangerouslySetInnerHTML"
-    ),
-    (".rb",): re.compile(r"(?<![\w.])(?:eval|system|exec)[\s(]|Marshal\.load|instance_eval|`[^`\n]+`"),
     (".php",): re.compile(r"\b(?:eval|system|exec|shell_exec|passthru|popen|unserialize)\s*\("),
-    (".go",): re.compile(r"\"os/exec\"|\bunsafe\.Pointer"),
-    (".rs",): re.compile(r"\bunsafe\s*\{|std::process::Command"),
-    (".java", ".kt"): re.compile(r"Runtime\.getRuntime\(\)\.exec|ObjectInputStream|ScriptEngineManager"),
+    (".kt", ".scala", ".groovy"): re.compile(
+        r"Runtime\.getRuntime\(\)\.exec|ObjectInputStream|ScriptEngineManager"
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from collections import Counter
 from collections.abc import Iterator
 
 from domain.model import Category, Finding
@@ -14,8 +14,6 @@ from harness.testing.paths import is_documentation
 RULE = "RH007"
 MANY_FILES = 20
 MANY_LINES = 1000
-LARGEST_DIFF = 20_000
-"""Lines; beyond this a difference is counted by length instead of being worked out."""
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -36,14 +34,11 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def changed_lines(delta: Delta) -> int:
-    """Return how many lines a delta adds and removes; 0 for binary files."""
+    """Return how many lines a delta adds and removes, moved ones not counted; 0 for binary files."""
     if delta.is_binary:
         return 0
-    old, new = delta.old_text.splitlines(), delta.new_text.splitlines()
-    if not old or not new or len(old) + len(new) > LARGEST_DIFF:
-        return abs(len(new) - len(old)) or len(new)
-    opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return sum((b - a) + (d - c) for tag, a, b, c, d in opcodes if tag != "equal")
+    old, new = Counter(delta.old_text.splitlines()), Counter(delta.new_text.splitlines())
+    return (old - new).total() + (new - old).total()
 
 
 def _only_docstrings(delta: Delta) -> bool:

@@ -10,19 +10,16 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.context import Context, critical
 from harness.guard.python_code import dotted, tests_of
+from harness.guard.syntax.grammar import language_of
 from harness.testing.paths import is_source, is_test_side
 
 RULE = "RH009"
 _WHY = "Code that knows it is being tested can pass every test and still be wrong for users."
 _RUNNERS = frozenset({"pytest", "_pytest", "unittest", "nose", "py.test", "doctest", "conftest"})
 _VARIABLES = re.compile(r"PYTEST_\w+|TOX_ENV\w*|NOSE_\w+|JEST_WORKER_ID|VITEST\w*|_called_from_test")
-_TEXTUAL = re.compile(
-    r"JEST_WORKER_ID|VITEST_\w+|process\.env\.NODE_ENV\s*={2,3}\s*['\"]test['\"]|typeof\s+(?:jest|describe|it)\b"
-    r"|flag\.Lookup\(\"test\.|testing\.Testing\(\)|strings\.HasSuffix\(os\.Args\[0\], \"\.test\"\)"
-    r"|cfg!\(test\)|RAILS_ENV['\"]?\]?\s*==\s*['\"]test['\"]|PHPUNIT_\w+"
-)
-
-
+_TEXTUAL = re.compile(r"PHPUNIT_\w+|\bXUNIT_\w+|kotlin\.test\.")
+"""For languages without a grammar here."""
+_TESTS = re.compile(rb"\bdef (test[A-Za-z0-9_]+)")
 _NAMES = frozenset({"__file__", "__name__", "co_name", "f_code.co_name", "co_filename"})
 
 
@@ -37,7 +34,13 @@ def check(context: Context) -> Iterator[Finding]:
             else:
                 yield critical(RULE, path, line, f"source looks for tests: {what}", _WHY)
     for path, delta in context.change.deltas.items():
-        if path in context.python or delta.is_binary or is_test_side(path) or not is_source(path):
+        if (
+            path in context.python
+            or language_of(path) is not None
+            or delta.is_binary
+            or is_test_side(path)
+            or not is_source(path)
+        ):
             continue
         known = set(_TEXTUAL.findall(delta.old_text))
         for match in _TEXTUAL.finditer(delta.new_text):
@@ -52,6 +55,8 @@ def _test_names(context: Context) -> frozenset[str]:
     for path, pair in context.python_tests():
         for tree in (pair.old, pair.new):
             names |= {test.node.name for test in tests_of(tree).values()}
+        delta = context.change.deltas[path]
+        names |= {found.decode() for found in _TESTS.findall((delta.old or b"") + (delta.new or b""))}
         names |= {path, path.rsplit("/", 1)[-1], path.rsplit("/", 1)[-1].removesuffix(".py")}
     return frozenset(name for name in names if len(name) > 6 and name != "conftest")
 

@@ -1,112 +1,128 @@
-"""RH010: source that knows the inputs of the new tests by heart."""
+"""RH010: a function that is emptied, cut short, or answers with a constant (Python)."""
 
 from __future__ import annotations
 
 import ast
-import re
-from collections import Counter
 from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical
-from harness.guard.python_code import dotted
+from harness.guard.python_code import Function, PythonPair, dotted, functions_of
+from harness.guard.rh001 import is_test_name
 
 RULE = "RH010"
-_WHY = "It answers the one input that a test uses, and leaves the fault as it is for every other."
-_WORD = re.compile(r"[-<@%.]{0,2}[A-Za-z_][\w./:+-]*>?")
-"""Options, encodings, keywords, types of media: programs compare with these for good reasons."""
-SHORTEST = 6
-_SMALL = 1000
-_MATCHING = frozenset(
-    {*("startswith", "endswith", "replace", "get", "find", "index", "count", "fullmatch", "match", "search")}
-)
+_WHY_CUT = "What follows never runs, so the tests no longer see the code that they were written for."
+_WHY_STUB = "A function that does nothing cannot be wrong, and cannot be right."
+_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def check(context: Context) -> Iterator[Finding]:
-    """Yield findings where new source compares with literals that only the new tests have."""
-    literals = _all_new_literals(context)
-    telling = frozenset(value for value in literals if _is_telling(ast.literal_eval(value)))
-    for path, pair in context.python_sources():
-        before = Counter(value for value, _ in _compared(pair.old))
-        for value, line in _compared(pair.new):
-            if before[value] > 0:
-                before[value] -= 1
-            elif value in telling:
-                yield critical(RULE, path, line, f"source looks for a test's own input, {value[:60]}", _WHY)
-        yield from _answers(path, pair.old, pair.new, literals)
+    """Yield findings for functions that were there before and do less now than they should."""
+    for path, pair in context.python.items():
+        yield from _of_file(path, pair)
 
 
-def _all_new_literals(context: Context) -> frozenset[str]:
-    """Return the literals that the change brings into tests, as written in source."""
-    now: Counter[str] = Counter()
-    for _, pair in context.python_tests():
-        now.update(_literals(pair.new))
-        now.subtract(_literals(pair.old))
-    return frozenset(value for value, count in now.items() if count > 0)
+def _of_file(path: str, pair: PythonPair) -> Iterator[Finding]:
+    if pair.old is None or pair.new is None:
+        return
+    before = functions_of(pair.old)
+    for name, new in functions_of(pair.new).items():
+        old = before.get(name)
+        if old is None or is_test_name(new.name):
+            continue
+        if ast.dump(old) != ast.dump(new):
+            yield from _less(path, name, old, new)
 
 
-def _is_telling(value: object) -> bool:
-    """Tell whether a literal is too special to be in a program and in its tests by accident."""
-    if isinstance(value, str | bytes):
-        text = value if isinstance(value, str) else value.decode("latin-1")
-        return len(text) >= SHORTEST and _WORD.fullmatch(text) is None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return abs(value) >= _SMALL and value % _SMALL != 0 and value % 256 != 0
+def _less(path: str, name: str, old: Function, new: Function) -> Iterator[Finding]:
+    before, now = _body(old), _body(new)
+    cut = _cut_short(now)
+    if cut is not None and _cut_short(before) is None:
+        yield critical(RULE, path, cut.lineno, f"the rest of `{name}` can never run", _WHY_CUT)
+    elif _works(before) and not _works(now):
+        yield critical(RULE, path, new.lineno, f"`{name}` is emptied or answers with a constant", _WHY_STUB)
+    elif _never(now) > _never(before):
+        yield critical(RULE, path, new.lineno, f"a part of `{name}` can never run", _WHY_CUT)
+
+
+def _body(node: Function) -> list[ast.stmt]:
+    """Return a function's statements without its docstring."""
+    has_docstring = ast.get_docstring(node, clean=False) is not None
+    return node.body[1:] if has_docstring else node.body
+
+
+def _cut_short(body: list[ast.stmt]) -> ast.stmt | None:
+    """Return a statement of the outermost block after which others stand that never run."""
+    for statement in body[:-1]:
+        if _ends(statement) and not _is_generator_mark(body[body.index(statement) + 1 :]):
+            return statement
+    return None
+
+
+def _is_generator_mark(rest: list[ast.stmt]) -> bool:
+    """Tell whether what follows is only a `yield` that makes the function a generator."""
+    return all(
+        isinstance(item, ast.Expr) and isinstance(item.value, ast.Yield | ast.YieldFrom) for item in rest
+    )
+
+
+def _ends(statement: ast.stmt) -> bool:
+    if isinstance(statement, _ENDS):
+        return True
+    if isinstance(statement, ast.If) and _truth(statement.test) is True:
+        return any(map(_ends, statement.body))
     return False
 
 
-def _literals(tree: ast.Module | None) -> Iterator[str]:
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes | int | float):
-            yield repr(node.value)
+def _truth(node: ast.expr) -> bool | None:
+    """Return what a condition always is, None for one that depends on something."""
+    if isinstance(node, ast.Constant):
+        return bool(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        value = _truth(node.operand)
+        return None if value is None else not value
+    if isinstance(node, ast.BoolOp):
+        values = [_truth(item) for item in node.values]
+        decisive = isinstance(node.op, ast.Or)
+        if decisive in values:
+            return decisive
+        return None if None in values else not decisive
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = node.left, node.comparators[0]
+        if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            if isinstance(node.ops[0], ast.Eq):
+                return bool(left.value == right.value)
+            if isinstance(node.ops[0], ast.NotEq):
+                return bool(left.value != right.value)
+    return None
 
 
-def _compared(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
-    """Yield literals that decide something: in comparisons, as keys, in patterns, in searches."""
-    for node in ast.walk(tree) if tree is not None else ():
-        parts: list[ast.expr] = []
-        if isinstance(node, ast.Compare):
-            parts = [node.left, *node.comparators]
-        elif isinstance(node, ast.Dict):
-            parts = [key for key in node.keys if key is not None]
-        elif isinstance(node, ast.MatchValue):
-            parts = [node.value]
-        elif isinstance(node, ast.Call) and dotted(node.func).rsplit(".", 1)[-1] in _MATCHING:
-            parts = list(node.args)
-        for part in parts:
-            for item in part.elts if isinstance(part, ast.Tuple | ast.List | ast.Set) else [part]:
-                if isinstance(item, ast.Constant):
-                    yield repr(item.value), node.lineno if isinstance(node, ast.expr) else item.lineno
+def _never(body: list[ast.stmt]) -> int:
+    """Count conditions that are always the same."""
+    return sum(
+        isinstance(node, ast.If | ast.IfExp) and _truth(node.test) is not None
+        for statement in body
+        for node in ast.walk(statement)
+    )
 
 
-def _answers(
-    path: str, old: ast.Module | None, new: ast.Module | None, literals: frozenset[str]
-) -> Iterator[Finding]:
-    """Yield findings for `if x == 5: return 10` where both literals came with the tests."""
-    before = Counter(ast.dump(node) for node in _short_ways(old))
-    for node in _short_ways(new):
-        if before[ast.dump(node)] > 0:
-            before[ast.dump(node)] -= 1
-            continue
-        asked = [value for value, _ in _compared(ast.Module([ast.Expr(node.test)], []))]
-        answer = node.body[-1].value if isinstance(node.body[-1], ast.Return) else None
-        given = (
-            [repr(part.value) for part in ast.walk(answer) if isinstance(part, ast.Constant)]
-            if answer
-            else []
-        )
-        if _are_all_in([*asked], literals) and _are_all_in(given, literals):
-            what = f"source answers {', '.join(asked)[:40]} with {', '.join(given)[:40]}, as a test expects"
-            yield critical(RULE, path, node.lineno, what, _WHY)
+def _works(body: list[ast.stmt]) -> bool:
+    """Tell whether a body does something beyond giving back a constant or saying that it is not done."""
+    return any(_does(statement) for statement in body)
 
 
-def _short_ways(tree: ast.Module | None) -> Iterator[ast.If]:
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Return):
-            yield node
-
-
-def _are_all_in(values: list[str], literals: frozenset[str]) -> bool:
-    """Tell whether there are literals, all of them came with the tests, and they are no everyday values."""
-    everyday = {"0", "1", "2", "-1", "''", "' '", "b''", "True", "False", "None", "0.0", "1.0"}
-    return bool(values) and all(value in literals for value in values) and not everyday.issuperset(values)
+def _does(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom):
+        return False
+    if isinstance(statement, ast.Raise):
+        name = dotted(statement.exc) if statement.exc is not None else ""
+        return name.rsplit(".", 1)[-1] not in {"NotImplementedError", "NotImplemented"}
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        return False
+    value = statement.value if isinstance(statement, ast.Return) else statement
+    if value is None:
+        return False
+    return any(
+        isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.JoinedStr | ast.Lambda)
+        for node in ast.walk(value)
+    )

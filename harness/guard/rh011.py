@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from domain.model import Finding
+from harness.guard import rh011_files
 from harness.guard.context import Context, critical
 from harness.guard.python_code import aliases, dotted, full_name, live_nodes
 from harness.testing.paths import is_test_side
@@ -46,6 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
     """Yield findings for new files that hook in by their name, and for code that reaches into the runner."""
     for path in context.change.added:
         yield from _by_name(path)
+    yield from rh011_files.check(context)
     for path, pair in context.python.items():
         before = {what for what, _ in _reaches(pair.old)}
         for what, line in _reaches(pair.new):

@@ -26,9 +26,19 @@ def _settled(finding: Finding, test: tuple[str, str] | None, cases: tuple[Case, 
     if test is None:
         return finding
     path, name = test
-    own = [case for case in cases if same_file(path, case.file) and case.name.partition("[")[0] == name]
+    own = [case for case in cases if same_file(path, case.file) and _means(case.name, name)]
     outcomes = {case.outcome for case in own}
     if CaseOutcome.PASSED not in outcomes or CaseOutcome.FAILED in outcomes:
         return finding
     what = f"{finding.what} (as it was, it passes with the change, too)"
     return replace(finding, severity=Severity.WARNING, what=what)
+
+
+def _means(reported: str, name: str) -> bool:
+    """Tell whether a runner's name of a test means this one: parameters apart, with or without its suites."""
+    plain = reported.partition("[")[0]
+    return (
+        plain == name
+        or reported == name
+        or reported.endswith((f" {name}", f"::{name}", f".{name}", f"/{name}"))
+    )

@@ -12,16 +12,19 @@ from domain.errors import SandboxError
 from domain.ports import SandboxPolicy
 from harness.sandbox.bubblewrap_session import BubblewrapSession, Setting
 from harness.sandbox.cgroup import Delegation, find_delegation
+from harness.sandbox.egress import egress_environment, require_relay
 from harness.sandbox.environment import SYSTEM_PATH, command_environment
-from harness.sandbox.identity import require_reachable, settle_identity
-from harness.sandbox.mountpoints import MountPoints
+from harness.sandbox.identity import Identity, require_reachable, settle_identity
+from harness.sandbox.mountpoints import MountPoints, Point
 from harness.sandbox.mounts import (
     TEMPORARY,
     WORK,
+    Mount,
     below,
     helper_mounts,
     needed_of_etc,
     search_path,
+    shown_mounts,
     tool_mounts,
 )
 from harness.sandbox.probe import probe
@@ -90,16 +93,17 @@ class BubblewrapSandbox:
         Raises SandboxError.
         """
         identity = settle_identity(self._uid)
-        mounts = [*tool_mounts(self._tools), *helper_mounts(self._helpers)]
-        for mount in mounts:
-            require_reachable(mount.source, identity, purpose="tool directory")
+        mounts = self._mounts(policy, identity)
         require_reachable(policy.writable, identity, purpose="worktree", writable=True)
         make_scratch(policy.scratch, identity)
         roots = ((policy.writable, WORK), (policy.scratch, TEMPORARY))
-        inside = [(host, point) for host, guest in roots for point in below(mounts, guest)]
+        inside = [Point(host, each.target, each.source.is_file()) for host, guest in roots
+                  for each in below(mounts, guest)]  # fmt: skip
         points = MountPoints([host for host, _ in roots], inside)
-        path = [*search_path(self._helpers, self._tools), *SYSTEM_PATH]
+        path = [*search_path(self._helpers, self._tools, policy.path), *SYSTEM_PATH]
         delegation = self._delegation()
+        if policy.egress is not None:
+            require_relay()
         setting = Setting(
             bwrap=self._program(),
             identity=identity,
@@ -108,8 +112,11 @@ class BubblewrapSandbox:
                 work=policy.writable,
                 scratch=policy.scratch,
                 mounts=(*needed_of_etc(), *mounts),
-                environment=command_environment(policy.env, path=path),
+                environment=command_environment(
+                    {**(egress_environment() if policy.egress else {}), **policy.env}, path=path
+                ),
                 tmpfs_bytes=min(_TMPFS_BYTES, policy.memory_bytes),
+                egress=policy.egress,
             ),
             seccomp=system_call_filter(platform.machine()),
             mountpoints=points,
@@ -117,6 +124,17 @@ class BubblewrapSandbox:
             yield_processor=self._nice,
         )
         return BubblewrapSession(setting)
+
+    def _mounts(self, policy: SandboxPolicy, identity: Identity) -> list[Mount]:
+        """Return what is shown of the host besides the worktree, if the user can get there."""
+        tools = [*tool_mounts(self._tools), *helper_mounts(self._helpers)]
+        for mount in tools:
+            require_reachable(mount.source, identity, purpose="tool directory")
+        shown = shown_mounts(policy.shown)
+        for mount in shown:
+            if mount.source.is_dir():
+                require_reachable(mount.source, identity, purpose="shown directory", writable=mount.writable)
+        return [*tools, *shown]
 
     def _delegation(self) -> Delegation | None:
         return find_delegation() if self._cgroups else None

@@ -11,11 +11,12 @@ from domain.errors import SandboxError
 from domain.ports import SandboxPolicy
 from harness.sandbox.capture import OutputCapture
 from harness.sandbox.cgroup import Group
+from harness.sandbox.egress import relay_files
 from harness.sandbox.environment import ACCOUNT_FILES
 from harness.sandbox.identity import Identity
 from harness.sandbox.launch import Launched, in_memory
 from harness.sandbox.mountpoints import MountPoints
-from harness.sandbox.profile import INNER_GATE, SHELL_READY, Profile, bubblewrap_arguments
+from harness.sandbox.profile import EGRESS_GATE, INNER_GATE, SHELL_READY, Profile, bubblewrap_arguments
 from harness.sandbox.session import CommandSession
 from harness.sandbox.supervise import Ending, Watch
 
@@ -52,15 +53,20 @@ class BubblewrapSession(CommandSession):
             info, their_info = os.pipe2(os.O_CLOEXEC)
             ours.callback(os.close, their_info)
             seccomp = _passed(ours, setting.seccomp, "seccomp")
-            files = {path: _passed(ours, text.encode(), "file") for path, text in ACCOUNT_FILES.items()}
+            egress = setting.profile.egress is not None
+            texts = {**ACCOUNT_FILES, **(relay_files() if egress else {})}
+            files = {path: _passed(ours, text.encode(), "file") for path, text in texts.items()}
             arguments = bubblewrap_arguments(
                 setting.profile, seccomp_fd=seccomp, info_fd=their_info, files=files
             )
             packed = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
             options = _passed(ours, packed, "arguments")
-            program = [str(setting.bwrap), "--args", str(options), "--", "/bin/sh", "-c", INNER_GATE, "sh"]
+            program = [str(setting.bwrap), "--args", str(options), "--", "/bin/sh", "-c"]
+            gate = EGRESS_GATE if egress else INNER_GATE
             return self.launch(
-                [*program, command], inherited=(seccomp, their_info, options, *files.values()), info=info
+                [*program, gate, "sh", command],
+                inherited=(seccomp, their_info, options, *files.values()),
+                info=info,
             )
 
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:

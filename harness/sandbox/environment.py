@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from domain.errors import SandboxError
+from harness.sandbox.places import HOME
 
-HOME = "/home/agent"
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 USER = "agent"
 USER_ID = 1000

@@ -24,12 +24,24 @@ def limit_options(policy: SandboxPolicy, *, processes_before: int) -> dict[str, 
     The process limit counts all processes of the user, so those that ran before are added. Data instead of
     address space, which WebAssembly and garbage collectors reserve by the gigabyte without using it.
     """
+    bounds = bound_limits(policy, processes_before=processes_before)
     return {
-        "-u": _attainable(resource.RLIMIT_NPROC, policy.processes + processes_before + _OWN_PROCESSES),
-        "-d": _attainable(resource.RLIMIT_DATA, policy.memory_bytes) // 1024,
-        "-f": _attainable(resource.RLIMIT_FSIZE, policy.file_bytes) // 1024,
-        "-n": _attainable(resource.RLIMIT_NOFILE, _OPEN_FILES),
-        "-c": 0,
+        "-u": bounds["nproc"],
+        "-d": bounds["data"] // 1024,
+        "-f": bounds["fsize"] // 1024,
+        "-n": bounds["nofile"],
+        "-c": bounds["core"],
+    }
+
+
+def bound_limits(policy: SandboxPolicy, *, processes_before: int) -> dict[str, int]:
+    """Return the same limits by the names that container engines give them, in bytes and counts."""
+    return {
+        "nproc": _attainable(resource.RLIMIT_NPROC, policy.processes + processes_before + _OWN_PROCESSES),
+        "data": _attainable(resource.RLIMIT_DATA, policy.memory_bytes),
+        "fsize": _attainable(resource.RLIMIT_FSIZE, policy.file_bytes),
+        "nofile": _attainable(resource.RLIMIT_NOFILE, _OPEN_FILES),
+        "core": 0,
     }
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from domain.errors import SandboxError
+from domain.ports import Shown
+from harness.sandbox import places
 
-WORK, TEMPORARY = PurePosixPath("/work"), PurePosixPath("/tmp")
+WORK, TEMPORARY = PurePosixPath(places.WORK), PurePosixPath(places.TEMPORARY)
 """The two guest directories that a command can write and that outlive it."""
 
 _MADE_BY_US = tuple(PurePosixPath(name) for name in ("/proc", "/dev", "/sys", "/run", "/etc", "/usr"))
@@ -27,10 +29,11 @@ _NEEDED_OF_ETC = (
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A host directory or file shown read-only at a guest path."""
+    """A host directory or file shown at a guest path, read-only unless `writable`."""
 
     source: Path
     target: PurePosixPath
+    writable: bool = False
 
 
 def needed_of_etc(etc: Path = Path("/etc")) -> list[Mount]:
@@ -63,16 +66,32 @@ def helper_mounts(helpers: Mapping[str, Path]) -> list[Mount]:
     return [Mount(source, PurePosixPath(target)) for target, source in helpers.items()]
 
 
-def search_path(helpers: Mapping[str, Path], tools: Sequence[Path]) -> list[str]:
-    """Return the directories that go first on PATH: helpers, then each tool's `bin` (or itself)."""
-    return [*helpers, *(str(tool / "bin" if (tool / "bin").is_dir() else tool) for tool in tools)]
+def shown_mounts(shown: Iterable[Shown]) -> list[Mount]:
+    """Return the mounts that a session's policy asks for. Raises SandboxError."""
+    return [_shown_mount(each) for each in shown]
 
 
-def below(mounts: Iterable[Mount], guest: PurePosixPath) -> Iterator[PurePosixPath]:
-    """Yield, relative to `guest`, the mount points that lie inside a directory the agent can write."""
+def _shown_mount(shown: Shown) -> Mount:
+    target = PurePosixPath(shown.target)
+    kept = any(target.is_relative_to(made) or made.is_relative_to(target) for made in _MADE_BY_US)
+    plain = target.is_absolute() and ".." not in target.parts and "\0" not in shown.target
+    if not plain or kept or target in (WORK, TEMPORARY) or WORK.is_relative_to(target):
+        raise SandboxError(f"{shown.source} cannot be shown at {shown.target!r}")
+    if shown.source.is_symlink() or not shown.source.exists():
+        raise SandboxError(f"{shown.source} cannot be shown: there is no such file or directory")
+    return Mount(shown.source, target, shown.writable)
+
+
+def search_path(helpers: Mapping[str, Path], tools: Sequence[Path], more: Sequence[str] = ()) -> list[str]:
+    """Return what goes first on PATH: helpers, the policy's `more`, each tool's `bin` (or itself)."""
+    return [*helpers, *more, *(str(tool / "bin" if (tool / "bin").is_dir() else tool) for tool in tools)]
+
+
+def below(mounts: Iterable[Mount], guest: PurePosixPath) -> Iterator[Mount]:
+    """Yield, relative to `guest`, the mounts that lie inside a directory the agent can write."""
     for mount in mounts:
         if mount.target.is_relative_to(guest) and mount.target != guest:
-            yield mount.target.relative_to(guest)
+            yield Mount(mount.source, mount.target.relative_to(guest), mount.writable)
 
 
 def _check_tool(tool: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import SandboxError
@@ -20,6 +22,7 @@ from harness.sandbox.session import CommandSession, SessionMaker
 _NAMESPACES = ("user", "pid", "net", "mnt", "ipc", "uts", "cgroup")
 _START_SECONDS = 20.0
 _KILL_AFTER_SECONDS = 0.03
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
 _SHELL_OWN = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 
 _SCRIPT = """\
@@ -35,6 +38,7 @@ echo "processes=$(echo /proc/[0-9]*)"
 for place in / /usr /etc /opt /dev; do
   [ -d "$place" ] && : 2>/dev/null >"$place/.fixwright-probe" && echo "writable=$place"
 done
+: 2>/dev/null >"$HOME/.fixwright-probe" || echo "closed=$HOME"
 : 2>/dev/null >>/proc/sys/kernel/core_pattern && echo "writable=/proc/sys"
 [ -e "$2" ] && echo "host_file=$2"
 exec 2>/dev/null
@@ -45,7 +49,24 @@ echo "ended=$1"
 """
 
 
-def probe(open_session: SessionMaker, identity: Identity) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a back end promises beyond the rest: the uid inside, and which namespaces are the host's.
+
+    `variables` may be in the environment besides the fixed ones. The first process inside is a shell of ours
+    with that environment, or something that needs none.
+    """
+
+    uid: int = USER_ID
+    shared: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+    first_process_is_a_shell: bool = False
+
+
+STRICTEST = Expected()
+
+
+def probe(open_session: SessionMaker, identity: Identity, expected: Expected = STRICTEST) -> None:
     """Run the self-test in a session of its own. Raises SandboxError."""
     room = Path(tempfile.mkdtemp(prefix="fixwright-probe-"))
     try:
@@ -56,7 +77,7 @@ def probe(open_session: SessionMaker, identity: Identity) -> None:
             os.chown(work, identity.uid, identity.gid)
         session = open_session(SandboxPolicy(writable=work, scratch=room / "scratch"))
         with closing(session):
-            _require(_isolation_problems(session, room))
+            _require(_isolation_problems(session, room, expected))
             _require(_killing_problems(session))
     except SandboxError as error:
         raise SandboxError(f"{error}{way_out(str(error), _kernel_settings())}") from error
@@ -77,6 +98,8 @@ def way_out(problem: str, kernel: Mapping[str, str]) -> str:
     ):
         if kernel.get(setting) == closed:
             return f"; user namespaces are switched off, switch them on with: {remedy}"
+    if "hybrid mode" in problem:
+        return '; install runc, and set runtime = "runc" under [engine] in /etc/containers/containers.conf'
     if "namespace" in problem and "bubblewrap could not" in problem:
         return "; if this is a container, it must allow user namespaces (seccomp and AppArmor profile)"
     if "mount proc" in problem:
@@ -99,7 +122,7 @@ def _require(problems: list[str]) -> None:
         raise SandboxError("the sandbox does not hold: " + "; ".join(problems))
 
 
-def _isolation_problems(session: CommandSession, room: Path) -> list[str]:
+def _isolation_problems(session: CommandSession, room: Path, expected: Expected) -> list[str]:
     nonce = secrets.token_hex(8)
     canary = room / "canary"
     canary.touch()
@@ -113,20 +136,24 @@ def _isolation_problems(session: CommandSession, room: Path) -> list[str]:
         seen[key] = value
     if seen.get("began") != nonce or seen.get("ended") != nonce:
         return [f"the probe did not run to its end (exit status {result.exit_code}): {result.output[-500:]}"]
-    return problems_seen(seen, _own_namespaces())
+    return problems_seen(seen, _own_namespaces(expected.shared), expected)
 
 
-def problems_seen(seen: Mapping[str, str], host_namespaces: frozenset[str]) -> list[str]:
+def problems_seen(
+    seen: Mapping[str, str], host_namespaces: frozenset[str], expected: Expected = STRICTEST
+) -> list[str]:
     """Return what does not hold, given what the probe printed (key → value) and the host's namespaces."""
+    names = _allowed_names() | expected.variables
+    first_names = names if expected.first_process_is_a_shell else _SHELL_OWN
     checks: tuple[tuple[str, Callable[[str], bool]], ...] = (
-        ("Uid:", lambda value: value == str(USER_ID)),
+        ("Uid:", lambda value: value == str(expected.uid)),
         ("CapPrm:", _is_zero),
         ("CapEff:", _is_zero),
         ("CapBnd:", _is_zero),
         ("NoNewPrivs:", lambda value: value == "1"),
         ("Seccomp:", lambda value: value == "2"),
-        ("environment", lambda value: set(value.split()) <= _allowed_names()),
-        ("first_environment", lambda value: {item.partition("=")[0] for item in value.split()} <= _SHELL_OWN),
+        ("environment", lambda value: set(value.split()) <= names),
+        ("first_environment", lambda value: _names_in(value) <= first_names),
         ("processes", lambda value: 0 < len(value.split()) <= 8 and "/proc/1" in value.split()),
     )
     problems = [
@@ -140,6 +167,7 @@ def problems_seen(seen: Mapping[str, str], host_namespaces: frozenset[str]) -> l
         problems.append(f"namespaces are shared with the host: {', '.join(shared) or 'unknown'}")
     for key, what in (
         ("writable", "can be written inside"),
+        ("closed", "cannot be written inside; if the image has this directory, take it out"),
         ("host_file", "of the host is visible inside"),
         ("network", "can be reached from inside"),
     ):
@@ -167,8 +195,15 @@ def _allowed_names() -> set[str]:
     return set(command_environment({}, path=())) | _SHELL_OWN
 
 
-def _own_namespaces() -> frozenset[str]:
-    return frozenset(os.fspath(Path(f"/proc/self/ns/{name}").readlink()) for name in _NAMESPACES)
+def _names_in(block: str) -> set[str]:
+    """Return the names in an environment block whose entries are parted by spaces, as values may be too."""
+    return {item.partition("=")[0] for item in block.split() if _VARIABLE.match(item)}
+
+
+def _own_namespaces(but: frozenset[str]) -> frozenset[str]:
+    return frozenset(
+        os.fspath(Path(f"/proc/self/ns/{name}").readlink()) for name in _NAMESPACES if name not in but
+    )
 
 
 def _is_zero(value: str) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,16 +17,27 @@ import structlog
 from domain.errors import SandboxError
 from domain.ports import SandboxPolicy
 from harness.sandbox.capture import OutputCapture
+from harness.sandbox.disk import remove_tree
 from harness.sandbox.environment import SYSTEM_PATH, command_environment
 from harness.sandbox.identity import Identity, require_reachable, settle_identity
-from harness.sandbox.launch import Launched
+from harness.sandbox.launch import Launched, launch
+from harness.sandbox.limits import limit_options, threads_of
 from harness.sandbox.scratch import make_scratch
 from harness.sandbox.session import CommandSession
 from harness.sandbox.supervise import Ending, Watch
 
 _log = structlog.get_logger(__name__)
-_SCRIPT = 'cd "$1" && exec /bin/bash --noprofile --norc -c "$2" </dev/null'
+_AS_ROOT = """\
+mount --bind "$1" /work && mount --bind "$2" /tmp && cd /work || exit 125
+shift 2
+exec /usr/bin/setpriv "$@"
+"""
+"""Shows the worktree and the scratch directory where commands expect them, to themselves alone; then gives
+root away for good."""
+_SHELL = 'exec /bin/bash --noprofile --norc -c "$1" </dev/null'
+_WORK = Path("/work")
 _SWEEP_SECONDS = 1.5
+_TEST_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +45,7 @@ class Consent:
     """What must all be true before anything runs without a sandbox; each is somebody's explicit word."""
 
     configured: bool
-    """The repository's configuration asks for the `process` back end."""
+    """The operator's settings ask for the `process` back end."""
     allowed: bool
     """The operator has allowed it for this service."""
     private_repository: bool
@@ -49,7 +62,7 @@ class ProcessSandbox:
         missing = [
             what
             for what, given in (
-                ("the repository's configuration must ask for it", consent.configured),
+                ("the operator must ask for it with FIXWRIGHT_SANDBOX_BACKEND=process", consent.configured),
                 ("the operator must allow it with FIXWRIGHT_ALLOW_UNSANDBOXED=1", consent.allowed),
                 ("the repository must be private", consent.private_repository),
                 (
@@ -69,12 +82,30 @@ class ProcessSandbox:
         return "not sandboxed (separate uid and limits only)"
 
     def self_test(self) -> None:
-        """Check that we can still become the other user. Raises SandboxError."""
+        """Check that we can still become the other user, and show it a worktree. Raises SandboxError."""
         if not _run_as(self._identity, "exit 0"):
             raise SandboxError(f"cannot run anything as user id {self._identity.uid}")
+        room = Path(tempfile.mkdtemp(prefix="fixwright-probe-"))
+        try:
+            work = room / "work"
+            work.mkdir(0o700)
+            os.chown(work, self._identity.uid, self._identity.gid)
+            room.chmod(0o711)
+            with closing(self.open(SandboxPolicy(writable=work, scratch=room / "scratch"))) as session:
+                result = session.run("id -u; pwd; touch /work/here /tmp/there", _TEST_SECONDS)
+            seen = result.output.split() == [str(self._identity.uid), "/work"]
+            if not (seen and (work / "here").exists()):
+                raise SandboxError(
+                    "the worktree cannot be shown at /work: the worker needs the right to mount "
+                    f"(CAP_SYS_ADMIN): {result.output.strip()[-300:]}"
+                )
+        finally:
+            remove_tree(room)
 
     def open(self, policy: SandboxPolicy) -> CommandSession:
         """Return a session on a worktree that belongs to the user. Raises SandboxError."""
+        if not _WORK.is_dir():
+            _WORK.mkdir(mode=0o755)
         require_reachable(policy.writable, self._identity, purpose="worktree", writable=True)
         make_scratch(policy.scratch, self._identity)
         return ProcessSession(policy, self._identity)
@@ -84,22 +115,30 @@ class ProcessSession(CommandSession):
     """Commands run in the worktree itself, with the made-up environment."""
 
     def __init__(self, policy: SandboxPolicy, identity: Identity) -> None:
-        scratch = str(policy.scratch)
-        self._environment: Mapping[str, str] = command_environment(
-            policy.env, path=SYSTEM_PATH, home=scratch, temporary=scratch
-        )
+        path = [*policy.path, *SYSTEM_PATH]
+        self._environment: Mapping[str, str] = command_environment(policy.env, path=path, home="/tmp")
         super().__init__(policy, identity, group=None, yield_processor=False)
 
     def _start(self, command: str) -> Launched:
         variables = [f"{name}={value}" for name, value in self._environment.items()]
-        work = str(self.policy.writable)
-        return self.launch(["/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _SCRIPT, "sh", work, command])
+        places = [str(self.policy.writable), str(self.policy.scratch)]
+        return launch(
+            [
+                *("/usr/bin/unshare", "--mount", "--propagation", "private", "--"),
+                *("/bin/sh", "-c", _AS_ROOT, "sh", *places),
+                *(f"--reuid={self.identity.uid}", f"--regid={self.identity.gid}", "--clear-groups"),
+                *("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--"),
+                *("/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _SHELL, "sh", command),
+            ],
+            identity=Identity(0, 0, separate=False),
+            limits=limit_options(self.policy, processes_before=threads_of(self.identity.uid)),
+        )
 
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
         launched.let_pass()
         return None
 
-    def _sweep(self) -> None:
+    def _sweep(self, status: int) -> None:
         """Kill all that the user runs, until nothing is left: a child may have left its group and session."""
         deadline = time.monotonic() + _SWEEP_SECONDS
         while _has_processes(self.identity.uid):

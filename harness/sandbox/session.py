@@ -37,7 +37,8 @@ class CommandSession(ABC):
         self._group = group
         self._yield_processor = yield_processor
         self._processes_before = threads_of(identity.uid)
-        self._disk = DiskWatch([policy.writable, policy.scratch], policy.disk_bytes)
+        shown = [each.source for each in policy.shown if each.writable]
+        self._disk = DiskWatch([policy.writable, policy.scratch, *shown], policy.disk_bytes)
         self._turn = threading.Lock()
         self._stop = StopSignal()
         self._closed = False
@@ -50,8 +51,12 @@ class CommandSession(ABC):
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
         """Let a command with its limits begin; return an ending if one came first. Raises SandboxError."""
 
-    def _sweep(self) -> None:  # noqa: B027 - most back ends have nothing more to kill
-        """Kill what `Launched.end` cannot reach."""
+    def _clock_start(self, called: float) -> float:
+        """Return the moment from which a command's time counts, when it stands at its first gate."""
+        return called
+
+    def _sweep(self, status: int) -> None:  # noqa: B027 - most back ends have nothing more to kill
+        """Kill what `Launched.end` cannot reach. `status` is what that found."""
 
     def _release(self) -> None:  # noqa: B027 - nor anything more to undo
         """Undo what was prepared outside of the scratch directory."""
@@ -73,7 +78,9 @@ class CommandSession(ABC):
             if self._stop.requested:
                 return result_of(command, 0, capture, Ending.STOPPED, seconds=0.0)
             kills_before = self._memory_kills()
-            status, ending = self._run_watched(command, began + max(0.0, deadline_seconds), capture)
+            launched = self._start(command)
+            deadline = self._clock_start(began) + max(0.0, deadline_seconds)
+            status, ending = self._run_watched(launched, deadline, capture)
             if ending is Ending.BY_ITSELF and status and self._memory_kills() > kills_before:
                 ending = Ending.MEMORY
             if ending is Ending.BY_ITSELF and self._disk.exceeded():
@@ -96,8 +103,7 @@ class CommandSession(ABC):
             self._release()
             remove_tree(self.policy.scratch)
 
-    def _run_watched(self, command: str, deadline: float, capture: OutputCapture) -> tuple[int, Ending]:
-        launched = self._start(command)
+    def _run_watched(self, launched: Launched, deadline: float, capture: OutputCapture) -> tuple[int, Ending]:
         try:
             self._admit(launched)
             watch = Watch(output=launched.output, ended=launched.ended, stop=self._stop, deadline=deadline)
@@ -107,7 +113,7 @@ class CommandSession(ABC):
                 ending = watch.until_ended(capture, output_limit=limit, checks=self._checks(launched))
         finally:
             status = launched.end()
-            self._sweep()
+            self._sweep(status)
             if self._group is not None:
                 self._group.kill()
             drain(capture, launched.output)
@@ -136,16 +142,19 @@ class CommandSession(ABC):
 
     def _checks(self, launched: Launched) -> list[Check]:
         """Return what is asked five times a second while a command runs."""
-        pid = launched.init_pid or launched.process.pid
 
         def disk() -> Ending:
-            return Ending.DISK if self._disk.exceeded(pid) else Ending.BY_ITSELF
+            return Ending.DISK if self._disk.exceeded(self._pid_of(launched)) else Ending.BY_ITSELF
 
         def memory() -> Ending:
-            over = exceeds_memory(pid, self.policy.memory_bytes)
+            over = exceeds_memory(self._pid_of(launched), self.policy.memory_bytes)
             return Ending.MEMORY if over else Ending.BY_ITSELF
 
         return [disk] if self._group is not None else [disk, memory]
+
+    def _pid_of(self, launched: Launched) -> int:
+        """Return the process from which all others of the command descend."""
+        return launched.init_pid or launched.process.pid
 
     def _memory_kills(self) -> int:
         return self._group.memory_kills() if self._group is not None else 0

@@ -19,7 +19,11 @@ class CaseOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One test. `name` is its id without the file; `collection` says that its file could not be loaded."""
+    """One test. `name` is its id without the file; `collection` says that its file could not be loaded.
+
+    `seconds` is how long it took, 0.0 where the runner does not say. `directory` says that `file` names the
+    directory of a package, as with Go.
+    """
 
     id: str
     file: str
@@ -27,6 +31,8 @@ class Case:
     outcome: CaseOutcome
     message: str = ""
     collection: bool = False
+    seconds: float = 0.0
+    directory: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

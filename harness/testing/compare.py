@@ -34,9 +34,13 @@ def same_file(path: str, file: str) -> bool:
 
 def is_in(case: Case, paths: Iterable[str]) -> bool:
     """Tell whether a test stands in one of these files (for Go, in one of their packages)."""
-    if case.file.endswith((".py", ".js", ".ts")) or "/" not in case.file:
+    if not case.directory:
         return any(same_file(path, case.file) for path in paths)
-    return any("/" + path.rpartition("/")[0] in "/" + case.file for path in paths)
+    for path in paths:
+        place = path.rpartition("/")[0] or "."
+        if place == case.file or case.file.endswith("/" + place):
+            return True
+    return False
 
 
 def turned_green(

@@ -2,133 +2,140 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from domain.repo_config import TestSection
 from harness.testing.evidence import why_not_evidence
-from harness.testing.files import read_file, read_text
-from harness.testing.plan import Runner, TestPlan
-from harness.testing.python_tests import python_environment, python_plan
+from harness.testing.files import walk
+from harness.testing.manifests import FINDERS, make_plan
+from harness.testing.paths import TEST_DIRECTORIES
+from harness.testing.plan import TestPlan
+from harness.testing.python_tests import has_python_root, python_environment, python_plan
+from harness.testing.scripts import look_behind
 
 _ALWAYS = {"CI": "true", "NO_COLOR": "1", "FORCE_COLOR": "0"}
-_PYTEST_WORD = re.compile(r"(?<![\w./-])(?:py\.test|pytest)(?![\w-])")
-_DIRECT_PYTEST = re.compile(r"(?:python[\d.]*\s+-m\s+)?(?:pytest|py\.test)(?:\s+-[^\s]*)*")
-_DIRECT_GO = re.compile(r"go\s+test(?:\s+[\w./-]+)*")
-_MAKE_TARGET = re.compile(r"^(test|check)[ \t]*::?(?!=)[^\n]*\n((?:\t[^\n]*\n?|[ \t]*\n)*)", re.MULTILINE)
-_HIDES = ("hides", "pipe without", "replaces", "`!`", "background")
+_MANIFESTS = frozenset(
+    {
+        *(
+            "package.json",
+            "go.mod",
+            "Cargo.toml",
+            "pom.xml",
+            "build.gradle",
+            "build.gradle.kts",
+            "composer.json",
+        ),
+        *("phpunit.xml", "phpunit.xml.dist", ".rspec", "Gemfile"),
+    }
+)
+_NOT_OURS = TEST_DIRECTORIES | {
+    "example",
+    "examples",
+    "docs",
+    "doc",
+    "fixtures",
+    "testdata",
+    "benchmarks",
+    "templates",
+}
+_DEEPEST = 3
+_MOST_PLACES = 40
 
 
 def detect(tree: Path, section: TestSection) -> TestPlan | None:
     """Return how the tests of a tree are run and why, or None where no tests were found."""
     if section.command is not None:
-        return _configured(tree, section)
-    for find in (python_plan, _node, _go, _cargo, _make):
-        plan = find(tree)
-        if plan is not None:
-            return _with_environment(plan, section)
-    return None
+        return _with_environment(_configured(tree, section.command), section)
+    plan = _at_root(tree) or _below(tree) or make_plan(tree, "")
+    if plan is None:
+        return None
+    if plan.env == {}:
+        plan = replace(plan, env=python_environment(tree) if _is_python(plan) else {})
+    return _with_environment(plan, section)
 
 
-def _configured(tree: Path, section: TestSection) -> TestPlan:
-    command = (section.command or "").strip()
-    mentions = len(_PYTEST_WORD.findall(command))
-    runner = Runner.PYTEST if mentions == 1 else Runner.OUTPUT
-    direct = bool(_DIRECT_PYTEST.fullmatch(command))
-    if _DIRECT_GO.fullmatch(command) and "-json" not in command:
-        runner, direct = Runner.GO, True
-    plan = TestPlan(
+def _configured(tree: Path, text: str) -> TestPlan:
+    command = text.strip()
+    found = look_behind(tree, command)
+    return TestPlan(
         command=command,
-        runner=runner,
+        runner=found.runner,
         why="`test.command` in .fixwright.yml",
         env=python_environment(tree),
-        direct=direct,
-        doubt=why_not_evidence(command) or _script_doubt(tree, command),
+        reach=found.reach,
+        arguments=found.arguments,
+        directory=found.directory,
+        doubt=found.doubt,
     )
-    return _with_environment(plan, section)
+
+
+def _is_python(plan: TestPlan) -> bool:
+    return plan.runner in {"pytest", "unittest", "summary lines"}
 
 
 def _with_environment(plan: TestPlan, section: TestSection) -> TestPlan:
     fallback = _with_environment(plan.fallback, section) if plan.fallback else None
-    return TestPlan(
-        command=plan.command,
-        runner=plan.runner,
-        why=plan.why,
-        env={**_ALWAYS, **plan.env, **section.env},
-        direct=plan.direct,
-        doubt=plan.doubt,
-        fallback=fallback,
+    variables = [f"{name}={value}" for name, value in section.env.items()]
+    doubt = plan.doubt or (why_not_evidence(plan.command, variables) if variables else "")
+    return replace(plan, env={**_ALWAYS, **plan.env, **section.env}, fallback=fallback, doubt=doubt)
+
+
+def _at_root(tree: Path) -> TestPlan | None:
+    """Return the one plan for the root; where several are found, one that says so and is not run."""
+    python = python_plan(tree)
+    others = [plan for find in FINDERS if (plan := find(tree, "")) is not None]
+    if python is not None and (has_python_root(tree) or not others):
+        others.insert(0, python)
+    elif python is not None:
+        others[0] = replace(others[0], why=f"{others[0].why}; Python tests ({python.why}) are not run by it")
+    if len(others) > 1:
+        return _undecided(others)
+    return _with_rest(tree, others[0]) if others else None
+
+
+def _below(tree: Path) -> TestPlan | None:
+    """Return the one plan for a directory below a root that has none itself."""
+    found = [plan for place in _places(tree) for find in FINDERS if (plan := find(tree, place)) is not None]
+    if len(found) > 1:
+        return make_plan(tree, "") or _undecided(found)
+    return found[0] if found else None
+
+
+def _undecided(plans: list[TestPlan]) -> TestPlan:
+    listed = "; ".join(f"`{plan.command}` ({plan.why[:100]})" for plan in plans[:6])
+    more = f" and {len(plans) - 6} more" if len(plans) > 6 else ""
+    return replace(
+        plans[0],
+        why="several test suites of equal rank",
+        doubt=f"several test suites were found, and any one of them would be half the truth: {listed}{more}; "
+        "name the command that runs what counts under `test.command` in `.fixwright.yml`",
+        fallback=None,
     )
 
 
-def _script_doubt(tree: Path, command: str) -> str:
-    """Look behind `npm test` and `make test`: what they run may hide its status."""
-    words = shlex.split(command, comments=True) if not why_not_evidence(command) else []
-    find: Callable[[Path], TestPlan | None] | None = None
-    if words[:2] in (["npm", "test"], ["npm", "t"], ["yarn", "test"], ["pnpm", "test"]):
-        find = _node
-    elif words == ["make", "test"]:
-        find = _make
-    plan = find(tree) if find else None
-    return plan.doubt if plan else ""
+def _with_rest(tree: Path, plan: TestPlan) -> TestPlan:
+    """Say which suites below the root the plan does not run, so that nothing is left out in silence."""
+    rest = [
+        other.command
+        for place in _places(tree)
+        for find in FINDERS
+        if (other := find(tree, place)) is not None and other.runner is not plan.runner
+    ]
+    if not rest:
+        return plan
+    listed = ", ".join(f"`{command}`" for command in rest[:4])
+    return replace(plan, why=f"{plan.why}; not run with it: {listed}")
 
 
-def _node(tree: Path) -> TestPlan | None:
-    try:
-        package = json.loads(read_text(tree, "package.json") or "{}")
-        script = package["scripts"]["test"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(script, str) or not script.strip() or "no test specified" in script:
-        return None
-    doubt = why_not_evidence(script)
-    return TestPlan(
-        command="npm test",
-        runner=Runner.OUTPUT,
-        why=f"package.json has the test script `{script[:200]}`",
-        doubt=f"package.json's test script: {doubt}" if doubt else "",
-    )
-
-
-def _go(tree: Path) -> TestPlan | None:
-    if read_file(tree, "go.mod", 1) is None:
-        return None
-    return TestPlan(command="go test ./...", runner=Runner.GO, why="go.mod", direct=True)
-
-
-def _cargo(tree: Path) -> TestPlan | None:
-    if read_file(tree, "Cargo.toml", 1) is None:
-        return None
-    locked = " --locked" if read_file(tree, "Cargo.lock", 1) is not None else ""
-    return TestPlan(command=f"cargo test --offline{locked}", runner=Runner.OUTPUT, why="Cargo.toml")
-
-
-def _make(tree: Path) -> TestPlan | None:
-    for name in ("GNUmakefile", "makefile", "Makefile"):
-        for target, recipe in _MAKE_TARGET.findall(read_text(tree, name) + "\n"):
-            runner = Runner.PYTEST if len(_PYTEST_WORD.findall(recipe)) == 1 else Runner.OUTPUT
-            return TestPlan(
-                command=f"make {target}",
-                runner=runner,
-                why=f"{name} has the target `{target}`",
-                env=python_environment(tree),
-                doubt=_recipe_doubt(recipe),
-            )
-    return None
-
-
-def _recipe_doubt(recipe: str) -> str:
-    for line in recipe.replace("\\\n", " ").splitlines():
-        text = line.strip()
-        signs = re.match(r"[@+-]*", text)
-        prefix = signs[0] if signs else ""
-        text = re.sub(r"\$[({](\w+)[)}]", r"\1", text[len(prefix) :]).replace("$$", "$")
-        if "-" in prefix and text:
-            return f"make ignores failures of `{text[:80]}` (it begins with `-`)"
-        doubt = why_not_evidence(text) if text else ""
-        if any(sign in doubt for sign in _HIDES):
-            return f"the Makefile's recipe: {doubt}"
-    return ""
+def _places(tree: Path) -> list[str]:
+    """Return the directories below the root, not too deep, that hold a manifest of some ecosystem."""
+    found: dict[str, None] = {}
+    for path, _, name in walk(tree, max_files=20_000):
+        parts = path.split("/")[:-1]
+        if name in _MANIFESTS and 0 < len(parts) <= _DEEPEST and not _NOT_OURS.intersection(parts):
+            found["/".join(parts)] = None
+        if len(found) >= _MOST_PLACES:
+            break
+    return [place for place in found if re.fullmatch(r"[\w./@+-]+", place)]

@@ -1,241 +1,276 @@
-"""Judging a test command before it runs: can its exit status say anything about tests at all?"""
+"""Judging a test command before it runs: can its exit status say anything about tests at all?
+
+The line is gone through as a shell would, with each command coming out either way. It is evidence if it can
+only end well where its tests have run and none has failed.
+"""
 
 from __future__ import annotations
 
-import itertools
 import re
-import shlex
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-_OPERATORS = frozenset({";", "&&", "||", "|", "|&", "&", "\n"})
-_TRIVIAL = frozenset(
-    {
-        *("true", ":", "echo", "printf", "ls", "cat", "pwd", "cd", "exit", "false", "test", "[", "[[", "git"),
-        *("grep", "sleep", "date", "which", "type", "head", "tail", "wc", "find", "rm", "cp", "mv", "mkdir"),
-        *("touch", "export", "source", ".", "set", "unset", "wait", "return", "tee"),
-    }
+from harness.testing.calls import call_of
+from harness.testing.programs import Judged, Kind, judge_call
+from harness.testing.shell import (
+    Chain,
+    Group,
+    Pipeline,
+    Script,
+    Simple,
+    Unreadable,
+    parse,
+    simple_commands,
 )
-_LINTERS = frozenset(
-    {
-        *(
-            "ruff",
-            "flake8",
-            "black",
-            "mypy",
-            "pylint",
-            "pyright",
-            "isort",
-            "bandit",
-            "pyflakes",
-            "pycodestyle",
-        ),
-        *("eslint", "prettier", "tsc", "stylelint", "gofmt", "golangci-lint", "staticcheck", "rubocop"),
-        *("shellcheck", "pre-commit", "rustfmt"),
-    }
-)
-_BUILD_WORDS = {
-    "go": frozenset({"build", "vet", "fmt", "mod", "generate"}),
-    "cargo": frozenset({"build", "check", "clippy", "fmt", "doc"}),
-}
-_WRAPPERS = frozenset(
-    {"env", "nice", "time", "exec", "command", "xvfb-run", "timeout", "nohup", "stdbuf", "npx"}
-)
-_RUNNERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye"})
-_INFORMATION = frozenset(
-    {"--version", "-V", "--help", "-h", "--collect-only", "--co", "--list", "--listTests"}
-)
-_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_CHECKING_TARGET = re.compile(r"(?:lint|format|fmt|typecheck|type-check|build|check-types)")
-_COMPOUND = frozenset({"if", "then", "else", "for", "while", "until", "case", "do", "done", "fi", "select"})
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_BACKGROUND = "a trailing `&` puts the tests in the background, so their exit status is lost"
+_PIPE = "a pipe without `set -o pipefail` reports the last command's exit status, not the tests'"
+_TOO_LONG = "the command is too long to be judged"
+_MOST_STATES = 256
+_MOST_COMMANDS = 60
+
+
+def why_not_evidence(command: str, variables: Iterable[str] = ()) -> str:
+    """Return why a command's success would prove nothing about tests, or "" if it may prove something.
+
+    `variables` are set around it, as `NAME=value`: some tools take options from them.
+    """
+    if not command.strip():
+        return "the command is empty"
+    try:
+        script = parse(command)
+        judged = _all_judged(script, tuple(variables))
+    except Unreadable as refusal:
+        return str(refusal)
+    runners = [command for command, what in judged if what.kind is Kind.TESTS]
+    others = [command for command, what in judged if what.kind is Kind.PERHAPS]
+    if not runners and not others:
+        reasons = [what.why for _, what in judged if what.why]
+        return reasons[0] if reasons else f"`{command.strip()[:80]}` runs no tests"
+    try:
+        hidden = [_Walk(tests).why_hidden(script) for tests in runners or others]
+    except Unreadable as refusal:
+        return str(refusal)
+    if not runners and "" in hidden:
+        return ""
+    return next(filter(None, hidden), "")
+
+
+def commands_of(script: Script) -> list[Simple]:
+    """Return all simple commands of a line, those in `bash -c` lines included. Raises Unreadable."""
+    found: list[Simple] = []
+    for command in simple_commands(script):
+        inner = _shell_line(command)
+        found += commands_of(inner) if inner is not None else [command]
+    return found
+
+
+def _all_judged(script: Script, variables: tuple[str, ...]) -> list[tuple[Simple, Judged]]:
+    judged: list[tuple[Simple, Judged]] = []
+    for command in commands_of(script):
+        call = call_of(command)
+        if call is None or call.name in {"export", "declare", "typeset"}:
+            variables += tuple(text for text in command.texts if "=" in text)
+            judged.append((command, Judged(Kind.NOTHING)))
+            continue
+        what = judge_call(replace(call, assignments=(*variables, *call.assignments)))
+        if what.kind is Kind.REFUSED:
+            raise Unreadable(what.why)
+        judged.append((command, what))
+    if len(judged) > _MOST_COMMANDS:
+        raise Unreadable(_TOO_LONG)
+    return judged
+
+
+def _shell_line(command: Simple) -> Script | None:
+    """Return the line that a `bash -c` gives to a shell, or None for all else."""
+    call = call_of(command)
+    if call is None or call.name not in _SHELLS:
+        return None
+    for position, word in enumerate(call.arguments):
+        if re.fullmatch(r"-[a-z]*c", word):
+            rest = [other for other in call.arguments[position + 1 :] if not other.startswith("-")]
+            return parse(rest[0]) if rest else None
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
-    """One pipeline, and the operator that follows it ("" at the end)."""
+class _State:
+    """How far the line has come: the last exit status, and what became of the tests."""
 
-    pipeline: tuple[tuple[str, ...], ...]
-    then: str
-
-
-def why_not_evidence(command: str) -> str:
-    """Return why a command's success would prove nothing about tests, or "" if it may prove something."""
-    try:
-        words = _words(command)
-    except ValueError:
-        return "the command cannot be read as one shell command line"
-    if not words:
-        return "the command is empty"
-    if any("`" in word or word.endswith("$(") for word in words) or "$(" in command:
-        return "what a command substitution does cannot be judged; write the command out"
-    statements = _statements(words)
-    if any(part[0] in _COMPOUND for statement in statements for part in statement.pipeline):
-        return "a shell loop or condition reports only its last command; use one plain command"
-    return _judge(statements, command)
+    ok: bool = True
+    ran: bool = False
+    failed: bool = False
+    hidden: str = ""
+    skipped: str = ""
+    ended: bool = False
+    stops: bool = False
+    pipefail: bool = False
 
 
-def _words(command: str) -> list[str]:
-    """Split like a shell: quotes kept together, operators and line ends as words of their own."""
-    joined = command.strip().replace("\\\n", " ")
-    joined = re.sub(r"\d?>&[\d-]", " ", joined).replace("&>", ">")
-    words: list[str] = []
-    for line in joined.split("\n"):
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()")
-        lexer.whitespace_split = True
-        lexer.commenters = "#"
-        words += [*lexer, "\n"]
-    flat: list[str] = []
-    for word in words:
-        is_run_of_signs = bool(word) and set(word) <= set(";&|()")
-        flat += re.findall(r"&&|\|\||\|&|[;&|()]", word) if is_run_of_signs else [word]
-    while flat and flat[-1] in {"\n", ";"}:
-        flat.pop()
-    return [word for word in flat if word not in {"(", ")", "{", "}"}]
+class _Walk:
+    """Goes through a line with one of its commands as the tests, and all others as anything."""
+
+    def __init__(self, tests: Simple) -> None:
+        self._tests = tests
+
+    def why_hidden(self, script: Script) -> str:
+        """Return why the line may end well although the tests failed or never ran, or ""."""
+        for state in self._script(script, {_State()}):
+            if state.ok and state.failed:
+                return state.hidden or "the tests' exit status is lost"
+            if state.ok and not state.ran:
+                before = state.skipped or "what stands before"
+                return f"`{before}` comes before the tests and can keep them from running"
+        return ""
+
+    def _script(self, script: Script, states: set[_State]) -> set[_State]:
+        for position, chain in enumerate(script):
+            going = {state for state in states if not state.ended}
+            ended = states - going
+            shown = chain.links[0][1].shown
+            why = f"what follows (`{shown}`) replaces the tests' exit status" if position else ""
+            states = ended | {
+                _told(before, after, why) for before in going for after in self._chain(chain, before)
+            }
+            if len(states) > _MOST_STATES:
+                raise Unreadable(_TOO_LONG)
+        return states
+
+    def _chain(self, chain: Chain, start: _State) -> Iterator[_State]:
+        states = {start}
+        for position, (operator, pipeline) in enumerate(chain.links):
+            last = position == len(chain.links) - 1
+            before = chain.links[position - 1][1].shown if position else ""
+            states = {
+                after
+                for state in states
+                for after in self._link((operator, pipeline), state, last=last, before=before)
+            }
+        if not chain.background:
+            yield from states
+            return
+        for state in states:
+            is_here = state.ran and not start.ran
+            yield replace(
+                state,
+                ok=True,
+                ended=False,
+                failed=state.failed or is_here,
+                hidden=_BACKGROUND if is_here else "",
+            )
+
+    def _link(
+        self, link: tuple[str, Pipeline], state: _State, *, last: bool, before: str
+    ) -> Iterator[_State]:
+        operator, pipeline = link
+        goes = not state.ended and (not operator or (operator == "&&") == state.ok)
+        if not goes:
+            is_skipped = bool(operator) and state.ok and not state.ran and not state.skipped
+            yield replace(state, skipped=before) if is_skipped else state
+            return
+        for after in self._pipeline(pipeline, state):
+            told = (
+                _told(state, after, f"`{operator} {pipeline.shown}` hides a failure") if operator else after
+            )
+            stops = told.stops and last and not told.ok and not pipeline.negated and not told.ended
+            yield replace(told, ended=True) if stops else told
+
+    def _pipeline(self, pipeline: Pipeline, state: _State) -> Iterator[_State]:
+        combined = set(self._part(pipeline.parts[0], state))
+        for part in pipeline.parts[1:]:
+            combined = {
+                _piped(left, right)
+                for left in combined
+                for right in self._part(part, replace(left, ended=False))
+            }
+        for after in combined:
+            inner = replace(after, ended=state.ended) if len(pipeline.parts) > 1 else after
+            if pipeline.negated:
+                inner = replace(inner, ok=not inner.ok)
+                if inner.failed and inner.ok:
+                    inner = replace(inner, hidden="`!` turns a failure into a success")
+            yield inner
+
+    def _part(self, part: Simple | Group, state: _State) -> Iterator[_State]:
+        if isinstance(part, Simple):
+            yield from self._simple(part, state)
+            return
+        for after in self._script(part.body, {state}):
+            if part.subshell:
+                yield replace(after, ended=state.ended, stops=state.stops, pipefail=state.pipefail)
+            else:
+                yield after
+
+    def _simple(self, command: Simple, state: _State) -> Iterator[_State]:
+        inner = _shell_line(command)
+        if inner is not None:
+            yield from self._inner_shell(command, inner, state)
+            return
+        if command is self._tests or command == self._tests:
+            ends = command.texts[:1] == ("exec",)
+            yield replace(state, ok=True, ran=True, ended=ends)
+            yield replace(state, ok=False, ran=True, failed=True, hidden="", ended=ends)
+            return
+        yield from _other(command, state)
+
+    def _inner_shell(self, command: Simple, script: Script, state: _State) -> Iterator[_State]:
+        options = {word for word in command.texts if word.startswith("-")}
+        start = replace(
+            state,
+            stops=any(re.fullmatch(r"-[a-z]*e[a-z]*", option) for option in options),
+            pipefail="pipefail" in command.texts,
+        )
+        for after in self._script(script, {start}):
+            yield replace(after, ended=state.ended, stops=state.stops, pipefail=state.pipefail)
 
 
-def _statements(words: list[str]) -> list[_Statement]:
-    statements: list[_Statement] = []
-    pipeline: list[tuple[str, ...]] = []
-    current: list[str] = []
-    for word in words:
-        if word not in _OPERATORS:
-            current.append(word)
-            continue
-        pipeline.append(tuple(current))
-        current = []
-        if word not in {"|", "|&"}:
-            statements.append(_Statement(tuple(part for part in pipeline if part), word))
-            pipeline = []
-    pipeline.append(tuple(current))
-    statements.append(_Statement(tuple(part for part in pipeline if part), ""))
-    return [statement for statement in statements if statement.pipeline or statement.then == "&"]
+def _other(command: Simple, state: _State) -> Iterable[_State]:
+    """Return how a command that is not the tests may come out."""
+    call = call_of(command)
+    name = call.name if call else ":"
+    texts = call.texts if call else ()
+    if name == "set":
+        return [_after_set(texts, state)]
+    if name in {"exit", "return"}:
+        return [_after_exit(texts, state, command.shown)]
+    if name in {"true", ":", "echo", "printf"}:
+        return [replace(state, ok=True)]
+    if name == "false":
+        return [replace(state, ok=False)]
+    return [replace(state, ok=True), replace(state, ok=False)]
 
 
-def _judge(statements: list[_Statement], command: str) -> str:
-    """Walk the statements and decide whether a failing test must make the whole line fail."""
-    stops_on_error = pipefail = False
-    reason = "it runs no tests"
-    for position, statement in enumerate(statements):
-        if not statement.pipeline:
-            continue
-        first = statement.pipeline[0]
-        if first[0] == "set":
-            stops_on_error, pipefail = _after_set(first, stops_on_error, pipefail)
-            continue
-        if position and statements[position - 1].then == "||":
-            continue
-        why = _judge_pipeline(statement, pipefail)
-        if why == "trivial":
-            leaves = first[0] in {"exit", "return", "exec"} and position < len(statements) - 1
-            if leaves or statement.then == "||":
-                return f"`{' '.join(first)}` comes before the tests and can keep them from running"
-            continue
-        if not why:
-            why = _hidden_by_what_follows(statements[position:], stops_on_error)
-        if not why:
-            return ""
-        reason = why
-    if reason == "it runs no tests":
-        return f"`{command.strip()[:80]}` runs no tests"
-    return reason
+def _after_set(texts: tuple[str, ...], state: _State) -> _State:
+    stops, pipefail = state.stops, state.pipefail
+    for position, word in enumerate(texts[1:], 1):
+        if re.fullmatch(r"[-+][a-z]*e[a-z]*", word) or (
+            word == "errexit" and texts[position - 1] in {"-o", "+o"}
+        ):
+            sign = word[0] if word != "errexit" else texts[position - 1][0]
+            stops = sign == "-"
+        if word == "pipefail":
+            pipefail = re.fullmatch(r"-[a-z]*o", texts[position - 1]) is not None
+    return replace(state, ok=True, stops=stops, pipefail=pipefail)
 
 
-def _after_set(words: tuple[str, ...], stops: bool, pipefail: bool) -> tuple[bool, bool]:
-    for word in words[1:]:
-        if re.fullmatch(r"-[a-z]*e[a-z]*", word):
-            stops = True
-        elif re.fullmatch(r"\+[a-z]*e[a-z]*", word):
-            stops = False
-    if "pipefail" in words:
-        pipefail = any(re.fullmatch(r"-[a-z]*o", word) for word in words[1:])
-    return stops, pipefail
+def _after_exit(texts: tuple[str, ...], state: _State, shown: str) -> _State:
+    value = texts[1] if len(texts) > 1 else "$?"
+    ok = state.ok if value == "$?" else not (value.isdigit() and int(value[:9]) % 256)
+    skipped = state.skipped if state.ran else shown
+    return replace(state, ok=ok, ended=True, skipped=skipped)
 
 
-def _judge_pipeline(statement: _Statement, pipefail: bool) -> str:
-    """Return "" for a pipeline that can carry evidence, "trivial", or the reason against it."""
-    if statement.pipeline[0][0] == "!":
-        return "`!` turns a failure into a success"
-    judged = [_judge_simple(part) for part in statement.pipeline]
-    if all(why == "trivial" for why in judged):
-        return "trivial"
-    if statement.then == "&":
-        return "a trailing `&` puts the tests in the background, so their exit status is lost"
-    if len(judged) > 1 and not pipefail and any(not why for why in judged):
-        return "a pipe without `set -o pipefail` reports the last command's exit status, not the tests'"
-    real = [why for why in judged if why != "trivial"]
-    return "" if "" in real else real[0]
+def _piped(left: _State, right: _State) -> _State:
+    """Join two parts of a pipeline: `right` began from `left`, so it knows what became of the tests."""
+    if right.pipefail:
+        return replace(right, ok=left.ok and right.ok)
+    lost = left.failed and not left.ok
+    return replace(right, hidden=_PIPE) if lost and right.ok else right
 
 
-def _hidden_by_what_follows(rest: list[_Statement], stops_on_error: bool) -> str:
-    """Return why the first statement's failure would not become the line's failure, or ""."""
-    for statement, following in itertools.pairwise(rest):
-        shown = " ".join(following.pipeline[0]) if following.pipeline else ""
-        if statement.then == "||" and not _surely_fails(following):
-            return f"`|| {shown}` hides a failure"
-        if statement.then in {";", "\n"} and not stops_on_error and shown != "exit $?":
-            return f"what follows (`{shown[:60]}`) replaces the tests' exit status"
-        if statement.then == "&":
-            return "a trailing `&` puts the tests in the background, so their exit status is lost"
-    return ""
-
-
-def _surely_fails(statement: _Statement) -> bool:
-    words = statement.pipeline[0] if statement.pipeline else ()
-    if words[:1] in {("exit",), ("return",)}:
-        return len(words) == 2 and words[1].isdigit() and int(words[1]) % 256 != 0
-    return words == ("false",)
-
-
-def _judge_simple(words: tuple[str, ...]) -> str:
-    """Return "" for a command that may run tests, "trivial", or the reason against it."""
-    words = _unwrapped(words)
-    if not words or words[0].rsplit("/", 1)[-1] in _TRIVIAL:
-        return "trivial"
-    name, rest = words[0].rsplit("/", 1)[-1], words[1:]
-    if name in {"bash", "sh", "zsh", "dash"} and len(rest) >= 2 and re.fullmatch(r"-[a-z]*c", rest[0]):
-        return why_not_evidence(rest[1])
-    if _PYTHON.fullmatch(words[0]):
-        if rest[:1] == ("-c",):
-            return "`python -c` is a one-off script, not a test run"
-        if rest[:1] == ("-m",) and len(rest) > 1:
-            return _judge_simple(rest[1:])
-    if name == "coverage" and rest[:2] == ("run", "-m"):
-        return _judge_simple(rest[2:])
-    if asks := next((word for word in rest if word in _INFORMATION), ""):
-        return f"`{name} {asks}` only asks for information; no test runs"
-    return _judge_tool(name, rest)
-
-
-def _judge_tool(name: str, rest: tuple[str, ...]) -> str:
-    if name in _LINTERS or (name in {"npm", "yarn", "pnpm", "make"} and _is_lint_target(rest)):
-        return f"`{name}` checks style or types; it runs no tests"
-    if name in {"compileall", "py_compile", "node"} and ("--check" in rest or name != "node"):
-        return f"`{name}` only compiles; it runs no tests"
-    if rest and rest[0] in _BUILD_WORDS.get(name, ()):
-        return f"`{name} {rest[0]}` only builds or checks; it runs no tests"
-    if name in {"npm", "yarn", "pnpm"} and rest[:1] and rest[0] in {"ci", "install", "i", "add"}:
-        return "trivial"
-    if name == "pip" or rest[:1] == ("install",):
-        return "trivial"
-    return ""
-
-
-def _is_lint_target(rest: tuple[str, ...]) -> bool:
-    targets = [word for word in rest if not word.startswith("-") and word not in {"run", "run-script"}]
-    return bool(targets) and all(_CHECKING_TARGET.match(target) for target in targets)
-
-
-def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Take variable assignments and wrappers such as `timeout 60` off the front of a command."""
-    while words:
-        if _ASSIGNMENT.fullmatch(words[0]):
-            words = words[1:]
-        elif words[0] in _WRAPPERS:
-            words = words[1:]
-            while words and (words[0].startswith("-") or re.fullmatch(r"\d+(\.\d+)?[smhd]?", words[0])):
-                words = words[1:]
-        elif (words[0] in _RUNNERS and words[1:2] == ("run",)) or words[:2] == ("bundle", "exec"):
-            words = words[2:]
-        else:
-            break
-    return words
+def _told(before: _State, after: _State, why: str) -> _State:
+    """Note why a failure is not the line's any more, the first time that it is lost."""
+    lost = before.failed and not before.ok and after.ok
+    return replace(after, hidden=why) if lost and why and not after.hidden else after

@@ -33,7 +33,7 @@ _TICK = re.compile(
 
 def read_output(text: str) -> Reading | None:
     """Return the results that a tool printed, or None if nothing in the text counts tests."""
-    counted = _counted(text)
+    counted = read_counts(text)
     cases = _named(text)
     if cases:
         reading = reading_of(cases)
@@ -50,7 +50,8 @@ def says_no_tests(text: str) -> bool:
     return bool(
         re.search(
             r"no test specified|no tests? (?:found|ran|were found|to run|collected)|no test files found"
-            r"|^Ran 0 tests|^[ \t]*0 passing\b|testing: warning: no tests to run",
+            r"|^Ran 0 tests|^[ \t]*0 passing\b|testing: warning: no tests to run"
+            r"|^make(?:\[\d{1,3}\])?: (?:'[^'\n]{1,200}' is up to date|Nothing to be done for)",
             text,
             re.MULTILINE | re.IGNORECASE,
         )
@@ -81,7 +82,8 @@ def _case(name: str, outcome: CaseOutcome) -> Case:
 # -- summaries ------------------------------------------------------------------------------------
 
 
-def _counted(text: str) -> Reading | None:
+def read_counts(text: str) -> Reading | None:
+    """Return the counts that a tool printed, without any names, or None if nothing counts tests."""
     for read in _SUMMARIES:
         found = read(text)
         if found is not None:

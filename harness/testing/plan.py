@@ -8,21 +8,41 @@ from enum import StrEnum
 
 
 class Runner(StrEnum):
-    """How a run's results are read."""
+    """How a run's results are read; each has its adapter in `harness.testing.adapters`."""
 
     PYTEST = "pytest"
     UNITTEST = "unittest"
     GO = "go test"
+    JEST = "jest"
+    VITEST = "vitest"
+    MOCHA = "mocha"
+    NODE = "node:test"
+    CARGO = "cargo test"
+    NEXTEST = "cargo nextest"
+    RSPEC = "rspec"
+    PHPUNIT = "phpunit"
+    MAVEN = "maven"
+    GRADLE = "gradle"
+    CTEST = "ctest"
     OUTPUT = "summary lines"
+
+
+class Reach(StrEnum):
+    """How options get to the runner that a command starts."""
+
+    CALL = "added to the call itself"
+    SCRIPT = "added to the end of the command"
+    DASHES = "added to the end of the command, after `--`"
+    ENVIRONMENT = "by variables only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestPlan:
     """What to run at the root of a checkout.
 
-    `direct` says that the command is one plain call of the runner, to which options and test files can be
-    added. `doubt` is a reason, known already, why its success would prove nothing. `fallback` is the plan to
-    use when the runner is not installed.
+    `reach` says how options, and test files, get to the runner, and `arguments` with what it is called.
+    `directory` is where the runner starts, "" for the root. `doubt` is a reason, known already, why its
+    success would prove nothing. `fallback` is the plan to use when the runner is not installed.
     """
 
     __test__ = False
@@ -31,11 +51,13 @@ class TestPlan:
     runner: Runner
     why: str
     env: Mapping[str, str] = field(default_factory=dict)
-    direct: bool = False
+    reach: Reach = Reach.ENVIRONMENT
+    arguments: tuple[str, ...] = ()
+    directory: str = ""
     doubt: str = ""
     fallback: TestPlan | None = None
 
     @property
-    def can_narrow(self) -> bool:
-        """Whether single test files can be run by themselves."""
-        return self.direct and self.runner is Runner.PYTEST
+    def direct(self) -> bool:
+        """Whether options can be added to the runner's own call."""
+        return self.reach is Reach.CALL

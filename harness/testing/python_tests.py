@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from harness.testing.files import read_at, read_file, read_text, walk
-from harness.testing.plan import Runner, TestPlan
+from harness.testing.plan import Reach, Runner, TestPlan
 
 MAX_FILES = 20_000
 MAX_READ = 300
@@ -49,9 +49,19 @@ def python_plan(tree: Path) -> TestPlan | None:
         runner=Runner.PYTEST,
         why=why,
         env=environment,
-        direct=True,
+        reach=Reach.CALL,
         fallback=None if survey.pytest_style else unittest,
     )
+
+
+def has_python_root(tree: Path) -> bool:
+    """Tell whether the root of a tree is a Python project's, and not only some directory below it."""
+    names = ("setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "conftest.py", "pytest.ini")
+    if any(read_file(tree, name, 1) is not None for name in (*names, ".pytest.ini", "requirements.txt")):
+        return True
+    survey = _survey(tree)
+    tops = {PurePosixPath(path).parts[0] for path in survey.test_files}
+    return bool(tops & {"test", "tests"}) or any("/" not in path for path in survey.test_files)
 
 
 def _is_src_layout(tree: Path) -> bool:
@@ -140,5 +150,5 @@ def _unittest_plan(tree: Path, survey: _Survey, environment: dict[str, str]) -> 
         runner=Runner.UNITTEST,
         why=f"{survey.test_files[0]} uses unittest only",
         env=environment,
-        direct=True,
+        reach=Reach.CALL,
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
@@ -14,26 +12,17 @@ from domain.model import CommandResult, RunStatus, TestRun
 from domain.ports import Sandbox, SandboxPolicy
 from domain.repo_config import TestSection
 from domain.text import clip, plain
+from harness.testing.adapters.adapter import WORK, Evidence
 from harness.testing.cases import Observed, Reading
 from harness.testing.detect import detect
-from harness.testing.files import read_file
-from harness.testing.go_json import go_output, read_go_events
-from harness.testing.junit import MAX_BYTES, read_junit
-from harness.testing.output_lines import read_output
+from harness.testing.files import read_file, walk
+from harness.testing.junit import MAX_BYTES
 from harness.testing.plan import Runner, TestPlan
-from harness.testing.python_tests import WORK
+from harness.testing.prepared import OUTPUT_FILE, Prepared, prepare
+from harness.testing.report_files import find_reports, fingerprints, new_reports
 from harness.testing.status import judge
 
-SCRATCH = "/tmp"
-"""Where a session's scratch directory is mounted in the sandbox."""
-
-_REPORT = "fixwright-results.xml"
-_OUTPUT = "fixwright-output.txt"
-_RECORDER = "fixwright-unittest.py"
-_PYTEST_OPTIONS = (
-    "-p no:cacheprovider -p no:randomly -o junit_family=xunit1 --continue-on-collection-errors --maxfail=0"
-    f" --color=no --tb=short --junitxml={SCRATCH}/{_REPORT}"
-)
+MAX_PATHS = 50_000
 TAIL = 4000
 
 
@@ -106,70 +95,72 @@ class TestBench:
                     self._checkouts.discard(directory)
 
     def _run_in(self, request: RunRequest, checkout: Path, scratch: Path) -> Observed:
-        plan = request.plan
-        if plan.runner is Runner.UNITTEST:
-            source = resources.files("harness.testing").joinpath("unittest_recorder.py").read_bytes()
-            (scratch / _RECORDER).write_bytes(source)
-            (scratch / _RECORDER).chmod(0o644)
-        environment = dict(plan.env)
-        if plan.runner is Runner.PYTEST and not plan.direct:
-            environment["PYTEST_ADDOPTS"] = (
-                f"{environment.get('PYTEST_ADDOPTS', '')} {_PYTEST_OPTIONS}".strip()
-            )
+        prepared = prepare(request.plan, request.targets)
+        for name, content in prepared.extension.files.items():
+            (scratch / name).write_bytes(content)
+            (scratch / name).chmod(0o644)
+        before = _Before.of(checkout, prepared)
         session = self._sandbox.open(
-            self._policy(SandboxPolicy(writable=checkout, scratch=scratch, env=environment))
+            self._policy(SandboxPolicy(writable=checkout, scratch=scratch, env=prepared.env))
         )
         try:
-            result = session.run(_executed(plan, request.targets), request.deadline_seconds)
-            reading, output = _read(plan.runner, result, scratch)
+            result = session.run(prepared.command, request.deadline_seconds)
+            evidence = before.evidence(result, scratch, request.plan.directory)
         finally:
             session.close()
-        return _observed(request, result, reading, output)
+        reading = prepared.adapter.read(evidence)
+        return _observed(
+            request, prepared.shown, result, reading, prepared.adapter.shown_output(evidence.output)
+        )
 
 
-def _executed(plan: TestPlan, targets: Sequence[str]) -> str:
-    """Return the command as it is given to the sandbox's shell."""
-    chosen = " ".join(shlex.quote(f"./{path}") for path in targets) if plan.can_narrow else ""
-    if plan.runner is Runner.PYTEST:
-        # Without a fixed root, pytest names tests after the common directory of the files it is given.
-        options = f"{_PYTEST_OPTIONS} --rootdir={WORK}" if plan.direct else ""
-        return " ".join(filter(None, [plan.command, options, chosen]))
-    if plan.runner is Runner.UNITTEST:
-        recorder = f"python3 {SCRATCH}/{_RECORDER} {SCRATCH}/{_REPORT}"
-        return plan.command.replace("python3 -m unittest", recorder, 1)
-    command = plan.command
-    if plan.runner is Runner.GO and plan.direct:
-        command = command.replace("go test", "go test -json", 1)
-    return f"{{ {command}\n}} > {SCRATCH}/{_OUTPUT} 2>&1"
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What is known of a checkout before anything runs in it."""
+
+    checkout: Path
+    prepared: Prepared
+    paths: frozenset[str]
+    reports: Mapping[str, str]
+
+    @classmethod
+    def of(cls, checkout: Path, prepared: Prepared) -> _Before:
+        """Look at a fresh checkout, as far as the runner's adapter needs it."""
+        listed = walk(checkout, max_files=MAX_PATHS) if prepared.adapter.places else ()
+        reports = find_reports(checkout, prepared.extension.reports, MAX_BYTES)
+        return cls(checkout, prepared, frozenset(path for path, _, _ in listed), fingerprints(reports))
+
+    def evidence(self, result: CommandResult, scratch: Path, directory: str) -> Evidence:
+        """Gather what a run left. The tested code may have written any of it."""
+        extension = self.prepared.extension
+        reports: tuple[bytes, ...] = ()
+        if extension.report:
+            report = read_file(scratch, extension.report, MAX_BYTES + 1)
+            reports = (report,) if report and len(report) <= MAX_BYTES else ()
+        if extension.reports:
+            reports = new_reports(find_reports(self.checkout, extension.reports, MAX_BYTES), self.reports)
+        output = result.output
+        if self.prepared.adapter.captures:
+            raw = read_file(scratch, OUTPUT_FILE, MAX_BYTES) or b""
+            output = "\n".join(filter(None, [raw.decode("utf-8", "replace"), output]))
+        return Evidence(
+            reports=reports,
+            output=output if self.prepared.adapter.runner is Runner.GO else plain(output),
+            paths=lambda: self.paths,
+            roots=(WORK, str(self.checkout), str(self.checkout.resolve())),
+            directory=directory,
+        )
 
 
-def _shown(plan: TestPlan, targets: Sequence[str]) -> str:
-    """Return the command as a person would type it to see the same."""
-    if plan.runner is Runner.PYTEST:
-        return _executed(plan, targets)
-    return plan.command
-
-
-def _read(runner: Runner, result: CommandResult, scratch: Path) -> tuple[Reading | None, str]:
-    """Return what the runner's report says, and the output for people."""
-    if runner in {Runner.PYTEST, Runner.UNITTEST}:
-        report = read_file(scratch, _REPORT, MAX_BYTES + 1)
-        reading = read_junit(report) if report and len(report) <= MAX_BYTES else None
-        return reading, plain(result.output)
-    raw = read_file(scratch, _OUTPUT, MAX_BYTES) or b""
-    text = raw.decode("utf-8", "replace")
-    if runner is Runner.GO:
-        return read_go_events(text), plain(go_output(text) + result.output)
-    text = plain(text)
-    return read_output(text), "\n".join(filter(None, [text, plain(result.output)]))
-
-
-def _observed(request: RunRequest, result: CommandResult, reading: Reading | None, output: str) -> Observed:
+def _observed(
+    request: RunRequest, shown: str, result: CommandResult, reading: Reading | None, output: str
+) -> Observed:
+    output = plain(output)
     status, note = judge(request.plan.runner, result, reading, output)
     cases = reading.cases if reading else {}
     run = TestRun(
         name=request.name,
-        command=_shown(request.plan, request.targets),
+        command=shown,
         tree=request.tree,
         status=status,
         exit_code=result.exit_code,

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,12 @@ class Workspaces:
         except (GitError, OSError):
             remove_tree(place)
             raise
+        return place
+
+    def corner(self, prefix: str) -> Path:
+        """Return a new directory beside the worktrees; the sandbox's user may pass through, not list it."""
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=self._work))
+        place.chmod(0o711)
         return place
 
     def hand_over(self, path: Path) -> None:

@@ -16,16 +16,18 @@ pytest.register_assert_rewrite(
     "providers.conformance.commenting",
     "providers.conformance.pulling",
     "providers.conformance.failing",
+    "providers.conformance.extras",
 )
 
 from providers.conformance.commenting import CommentingChecks  # noqa: E402  (after the line above)
+from providers.conformance.extras import ExtraChecks  # noqa: E402
 from providers.conformance.failing import FailingChecks  # noqa: E402
 from providers.conformance.pulling import PullingChecks  # noqa: E402
 from providers.conformance.reading import ReadingChecks  # noqa: E402
-from providers.conformance.stage import ForgeStage, Reacting  # noqa: E402
+from providers.conformance.stage import ForgeStage  # noqa: E402
 
-__all__ = ["ForgeConformance", "ForgeStage", "Reacting"]
+__all__ = ["ForgeConformance", "ForgeStage"]
 
 
-class ForgeConformance(ReadingChecks, CommentingChecks, PullingChecks, FailingChecks):
+class ForgeConformance(ReadingChecks, CommentingChecks, PullingChecks, FailingChecks, ExtraChecks):
     """Every check of the Forge port. A subclass gives the fixture `stage`."""

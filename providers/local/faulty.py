@@ -20,7 +20,7 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, Forge, LabelChange
+from domain.ports import Capability, Forge, LabelChange, Purpose
 
 Answer = TypeVar("Answer")
 
@@ -46,7 +46,7 @@ class FaultyForge:
 
     def __init__(self, forge: Forge, faults: Sequence[Fault] = ()) -> None:
         self.name = forge.name
-        self.capabilities = forge.capabilities - {Capability.REACTIONS}
+        self.capabilities = forge.capabilities & {Capability.DRAFT_PULLS}
         self.identity = forge.identity
         self.calls: list[str] = []
         self._forge = forge
@@ -91,9 +91,17 @@ class FaultyForge:
         """See `domain.ports.Forge`."""
         return self._call("permission_of", lambda: self._forge.permission_of(repository_id, actor))
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
+    def noreply_address(self, actor: Actor) -> str:
+        """Pass on; nothing is asked of anybody."""
+        return self._forge.noreply_address(actor)
+
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
         """See `domain.ports.Forge`."""
-        return self._call("clone_access", lambda: self._forge.clone_access(repository_id))
+        return self._call("clone_access", lambda: self._forge.clone_access(repository_id, purpose))
+
+    def revoke_access(self, access: CloneAccess) -> None:
+        """Pass on, if nothing goes wrong."""
+        self._call("revoke_access", lambda: self._forge.revoke_access(access))
 
     def find_pull(self, repository_id: str, head_branch: str) -> Pull | None:
         """See `domain.ports.Forge`."""

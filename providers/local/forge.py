@@ -19,7 +19,7 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, LabelChange
+from domain.ports import Capability, LabelChange, Purpose
 from providers.local import issues, limits, pulls, rows
 from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
 from providers.local.outbox import WebhookTarget
@@ -35,7 +35,9 @@ class LocalForge:
     def __init__(self, root: Path, acting_as: Actor = BOT, webhook: WebhookTarget | None = None) -> None:
         """Open the forge in `root`; `webhook` is told of what is done here. Raises ConfigurationError."""
         self.name = FORGE_NAME
-        self.capabilities = frozenset({Capability.DRAFT_PULLS, Capability.REACTIONS})
+        self.capabilities = frozenset(
+            {Capability.DRAFT_PULLS, Capability.REACTIONS, Capability.LABELS, Capability.FILES}
+        )
         self.identity = acting_as
         self._ground = Ground(root, webhook)
 
@@ -88,11 +90,18 @@ class LocalForge:
             self._visible(tx, repository_id)
             return rows.permission(tx, repository_id, actor)
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
-        """Return the bare repository's file url; there is no credential. Raises NotFound."""
+    def noreply_address(self, actor: Actor) -> str:
+        """Return an address that leads nowhere, of the form that other forges give."""
+        return f"{actor.id}+{actor.login}@users.noreply.localhost"
+
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
+        """Return the bare repository's file url; for no purpose is there a credential. Raises NotFound."""
         with self._ground.read() as tx:
             git = tx.git(self._visible(tx, repository_id)["full_name"])
         return CloneAccess(url=git.path.as_uri(), protocol="file")
+
+    def revoke_access(self, access: CloneAccess) -> None:
+        """Do nothing: there was no credential."""
 
     def find_pull(self, repository_id: str, head_branch: str) -> Pull | None:
         """Return the newest pull request from this branch, open ones first, or None. Raises NotFound."""
@@ -168,6 +177,30 @@ class LocalForge:
                 int(self.identity.id),
                 reaction,
             )
+
+    def add_labels(self, issue: IssueRef, labels: Sequence[str]) -> None:
+        """Put labels on. Raises PermissionRefused, NotFound, ForgeError."""
+        with self._ground.write() as tx:
+            self._writable(tx, issue.repository_id, "labels")
+            issues.put_labels(tx, rows.issue_row(tx, issue)["id"], self.identity, labels)
+
+    def remove_label(self, issue: IssueRef, label: str) -> None:
+        """Take a label off, if it is on. Raises PermissionRefused, NotFound."""
+        with self._ground.write() as tx:
+            self._writable(tx, issue.repository_id, "labels")
+            row = rows.issue_row(tx, issue)
+            for name in rows.labels(tx, row["id"]):
+                if name.lower() == label.lower():
+                    issues.take_label(tx, row["id"], self.identity, name)
+
+    def file_at(self, repository_id: str, ref: str, path: str) -> bytes | None:
+        """Return a file's bytes at a branch or commit, or None where there is none. Raises NotFound."""
+        with self._ground.read() as tx:
+            git = tx.git(self._visible(tx, repository_id)["full_name"])
+        try:
+            return git.read_file(git.resolve(ref) or ref, path)
+        except NotFound:
+            return None
 
     def _visible(self, tx: Transaction, repository_id: str) -> sqlite3.Row:
         """Return the repository if we may see it; a hidden one is as good as none."""

@@ -174,13 +174,13 @@ def test_a_signed_body_that_cannot_be_read_is_400(web: WebProcess, sender: Sende
 @pytest.mark.parametrize(
     ("event", "payload", "decision"),
     [
-        ("ping", {"zen": "Anything added dilutes everything else."}, "uninteresting"),
+        ("ping", {"zen": "Anything added dilutes everything else."}, "noted"),
         ("star", {"action": "created", "repository": {"id": 1}}, "uninteresting"),
         ("issues", {**labelled(), "label": {"name": "help wanted"}}, "other_label"),
         ("issues", {**labelled(), "repository": {"id": 43, "full_name": "else/where"}}, "not_served"),
         ("issues", {**labelled(), "sender": {"id": 5, "login": "b", "type": "Bot"}}, "own_event"),
         ("issues", {**labelled(), "action": "closed"}, "no_task"),
-        ("issues", {**labelled(), "action": "opened"}, "uninteresting"),
+        ("issues", {**labelled(), "action": "opened"}, "noted"),
     ],
 )
 def test_what_leads_to_no_task_is_recorded_all_the_same(

@@ -167,7 +167,7 @@ def test_other_wrong_values(monkeypatch: pytest.MonkeyPatch, name: str, value: s
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("SANDBOX_BACKEND", "process"),
+        ("SANDBOX_BACKEND", "none"),
         ("SANDBOX_UID", "0"),
         ("SANDBOX_TOOLS", "/absent"),
         ("SANDBOX_TOOLS", "relative"),
@@ -314,3 +314,29 @@ def test_only_what_is_secret_among_the_providers_variables_is_redacted() -> None
         "AWS_SESSION_TOKEN": "tok-123456",
     }
     assert secret_values(variables) == ["sk-1234567", "tok-123456"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SIGN_OFF", "Acme Bot"),
+        ("SIGN_OFF", "Acme <Bot> <bot@acme.example>"),
+        ("SIGN_OFF", "Bot <bot@acme.example>\nSigned-off-by: Eve <e@x.example>"),
+        ("SIGN_OFF", "Bot <bot@acme@example>"),
+        ("PROTECTED_PATHS", "deploy/**,/"),
+        ("PROTECTED_PATHS", "a\tb"),
+    ],
+)
+def test_wrong_values_of_what_is_published(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"FIXWRIGHT_{name}", value)
+    with pytest.raises(ConfigurationError, match=f"^FIXWRIGHT_{name}: "):
+        load_worker_settings()
+
+
+def test_what_the_operator_says_of_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_worker_settings().sign_off == "" and load_worker_settings().protected_paths == ()
+    monkeypatch.setenv("FIXWRIGHT_SIGN_OFF", " Ünï Bot <bot@acme.example> ")
+    monkeypatch.setenv("FIXWRIGHT_PROTECTED_PATHS", "deploy/**, *.tf,")
+    settings = load_worker_settings()
+    assert settings.sign_off == "Ünï Bot <bot@acme.example>"
+    assert settings.protected_paths == ("deploy/**", "*.tf")

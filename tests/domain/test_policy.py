@@ -328,6 +328,7 @@ def test_failed_attempts_are_repeated_up_to_the_cap(outcome: Outcome) -> None:
         (Outcome.REFUSED, Reason.GUARD),
         (Outcome.NO_CHANGE, Reason.NO_CHANGE),
         (Outcome.DECLINED, Reason.NEEDS_INFORMATION),
+        (Outcome.UNJUDGED, Reason.ENVIRONMENT),
         (Outcome.REPEATED, Reason.REPEATED_DIFF),
         (Outcome.TASK_LIMIT, Reason.TASK_LIMIT),
     ],

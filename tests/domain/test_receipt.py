@@ -76,6 +76,10 @@ def test_every_fact_is_in_it() -> None:
                 "passedIdsSha256": hashlib.sha256(b"t.py::a\nt.py::b\n").hexdigest(),
                 "failedIdsSha256": "",
                 "note": "",
+                "timedOut": False,
+                "isolation": "",
+                "startedAt": None,
+                "reused": False,
             }
         ],
         "turnedGreen": ["t.py::a"],

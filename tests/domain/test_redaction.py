@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.redaction import MOST_LENT
 from domain.text import Redactor, clip
 
 TOKEN = "ghs_S3cr3t/Canary+With=Odd&Chars'\"$~"
@@ -176,3 +177,13 @@ def test_any_secret_is_gone(secret: str, around: str) -> None:
 def test_megabytes_are_no_trouble() -> None:
     text = (TOKEN + "\n") * 30_000
     assert Redactor([TOKEN, PEM, "another-secret"])(text) == "[redacted]\n" * 30_000
+
+
+def test_lent_secrets_are_known_for_a_while_and_kept_ones_for_good() -> None:
+    redact = Redactor(["kept-for-good"])
+    redact.lend("")
+    redact.lend("lent-first")
+    assert redact("lent-first kept-for-good") == "[redacted] [redacted]"
+    for number in range(MOST_LENT):
+        redact.lend(f"lent-number-{number}")
+    assert redact("lent-first kept-for-good lent-number-0") == "lent-first [redacted] [redacted]"

@@ -325,7 +325,9 @@ def test_the_schema_can_be_published() -> None:
     assert set(schema["properties"]) == {
         "test",
         "protected_paths",
+        "protect_lockfiles",
         "resume",
+        "setup",
         "max_cost_per_task_usd",
         "max_iterations",
     }
@@ -341,3 +343,29 @@ def test_a_problem_without_a_place_names_the_file_alone() -> None:
 def test_the_cost_cap_is_exactly_what_is_written() -> None:
     assert parse_repo_config(b"max_cost_per_task_usd: 0.1\n").max_cost == Decimal("0.1")
     assert parse_repo_config(b"").max_cost is None
+
+
+def test_a_setup_is_read_with_its_defaults() -> None:
+    config = parse_repo_config(
+        b"setup:\n  commands: [npm ci, make deps]\n  hosts: [a.example, 'b.example:8443']\n"
+    )
+    assert config.setup.commands == ["npm ci", "make deps"]
+    assert config.setup.hosts == ["a.example", "b.example:8443"] and config.setup.timeout_seconds == 900
+    assert parse_repo_config(None).setup.commands is None and parse_repo_config(None).setup.hosts == "auto"
+    assert parse_repo_config(b"setup: {commands: []}").setup.commands == []
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("setup: {commands: 'npm ci'}", "setup.commands"),
+        ("setup: {commands: ['']}", "setup.commands.0"),
+        ("setup: {hosts: ['https://a.example/x']}", "setup.hosts"),
+        ("setup: {hosts: any}", "setup.hosts"),
+        ("setup: {timeout_seconds: 0}", "setup.timeout_seconds"),
+        ("setup: {network: all}", "setup.network"),
+    ],
+)
+def test_a_wrong_setup_is_refused_at_its_place(text: str, where: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"\.fixwright\.yml:1:.*{where}"):
+        parse_repo_config(text.encode())

@@ -11,15 +11,16 @@ from pathlib import Path
 from domain.claim import Claim, Restatement
 from domain.errors import Stopped
 from domain.model import Actor, Attempt, Category, IssueRef, Repository, Task, Verdict
-from domain.ports import Agent, SandboxPolicy
+from domain.ports import Agent, Sandbox, SandboxPolicy
 from domain.states import State
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.handoff import PastAttempt
 from harness.journal import PhaseNote
 from harness.localize import NullLocalizer
 from harness.meter import AttemptMeter
+from harness.setup.phase import SetupPhase
 from tests.harness.agent.world import a_meter
-from tests.harness.git_world import World
+from tests.harness.git_world import Standing, World
 from tests.worker.town import Stage
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -106,8 +107,8 @@ def a_task(category: Category = Category.BUG) -> Task:
 class Workshop:
     """A repository with files, and attempts on it."""
 
-    def __init__(self, root: Path, files: Mapping[str, str]) -> None:
-        self.world = World(root)
+    def __init__(self, root: Path, files: Mapping[str, str], owner: tuple[int, int] | None = None) -> None:
+        self.world = World(root, owner)
         self.base = self.world.commit(files)
         self.stage = Stage()
         self.journal = MemoryJournal()
@@ -125,22 +126,29 @@ class Workshop:
                 archived=False,
                 url="http://forge.invalid/acme/lamp",
             ),
-            access=self.world.access,
+            access=Standing(self.world.access),
             start_branch="",
             past=past,
         )
 
     def attempt(
-        self, agent: Agent, order: Order | None = None, *, meter: AttemptMeter | None = None
+        self,
+        agent: Agent,
+        order: Order | None = None,
+        *,
+        meter: AttemptMeter | None = None,
+        sandbox: Sandbox | None = None,
+        setup: SetupPhase | None = None,
     ) -> AttemptResult:
         bench = Bench(
-            sandbox=self.stage,
+            sandbox=sandbox or self.stage,
             workspaces=self.world.places,
             agent=agent,
             localizer=NullLocalizer(),
             limits=lambda place: SandboxPolicy(
                 writable=place.tree, scratch=place.scratch, memory_bytes=MEMORY, disk_bytes=DISK
             ),
+            setup=setup,
         )
         return AttemptRun(bench, order or self.order(), meter or a_meter(), self.journal).run()
 

@@ -7,14 +7,19 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TypeVar
 
 from domain.model import CloneAccess
+from domain.ports import Purpose
 from harness.git import GitRunner, Mirror
 from harness.workspace import Workspace, Workspaces, remove_tree
+
+Result = TypeVar("Result")
 
 ENVIRONMENT = {
     "PATH": os.defpath + ":/usr/local/bin",
@@ -103,14 +108,32 @@ def reachable_directory() -> Iterator[Path]:
         remove_tree(path)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An access that is always the same, for worlds without a forge."""
+
+    access: CloneAccess
+
+    def during(self, purpose: Purpose, work: Callable[[CloneAccess], Result]) -> Result:
+        return work(self.access)
+
+
 @contextmanager
 def smart_http(root: Path, secret: str) -> Iterator[str]:
     """Serve bare repositories under `root` over smart HTTP behind a password; yields the address."""
-    expected = "Basic " + base64.b64encode(f"x-access-token:{secret}".encode()).decode()
+    with token_http(root, lambda given, is_push: given == secret) as address:
+        yield address
+
+
+@contextmanager
+def token_http(root: Path, takes: Callable[[str, bool], bool]) -> Iterator[str]:
+    """Serve like `smart_http`; `takes` judges each request by its password and whether it is of a push."""
 
     class Handler(BaseHTTPRequestHandler):
         def _serve(self) -> None:
-            if self.headers.get("Authorization") != expected:
+            basic = self.headers.get("Authorization", "").removeprefix("Basic ")
+            user, _, password = base64.b64decode(basic).decode().partition(":")
+            if user != "x-access-token" or not takes(password, "receive-pack" in self.path):
                 self.send_response(401)
                 self.send_header("WWW-Authenticate", 'Basic realm="forge"')
                 self.send_header("Content-Length", "0")

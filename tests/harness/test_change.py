@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from domain.model import Severity
-from harness.change import AddedLine, FileChange, check_change, scan_secrets
+from harness.change import (
+    DEFAULT_PROTECTED,
+    LOCKFILES,
+    AddedLine,
+    FileChange,
+    behind_links,
+    check_change,
+    exact_name,
+    scan_secrets,
+)
 from harness.change.names import is_git_directory, points_inside
 from harness.change.patterns import protecting
 
@@ -65,6 +74,105 @@ def test_an_ordinary_fix_has_no_findings() -> None:
 def test_protected_paths_are_refused_however_they_are_touched(path: str, status: str) -> None:
     findings = check_change([change(path, status)])
     assert any(found.rule == "CHANGE-PROTECTED" and found.path == path for found in findings)
+
+
+PROTECTED_EVERYWHERE = """
+.github/dependabot.yaml .github/settings.yml renovate.json .renovaterc.json .gitlab-ci.yaml
+.gitlab/ci/x.yml bitbucket-pipelines.yml azure-pipelines.yml azure-pipelines-release.yml .build.yml
+.builds/debian.yml .onedev-buildspec.yml .circleci/config.yml .buildkite/pipeline.yml
+.woodpecker.yaml .drone.yml .drone.star .travis.yml appveyor.yml .cirrus.yml .cirrus.star
+.semaphore/semaphore.yml .teamcity/settings.kts .tekton/push.yaml cloudbuild.yaml buildspec.yml
+Jenkinsfile Jenkinsfile.release ci/nightly.jenkinsfile .zuul.yaml codefresh.yml bitrise.yml
+.mergify.yml bors.toml .fixwright.yaml docs/CODEOWNERS .gitlab/CODEOWNERS AGENTS.override.md
+AGENT.md CLAUDE.local.md GEMINI.md pkg/CLAUDE.md .cursor/rules/a.mdc .claude/settings.json
+.clinerules .clinerules/a.md .windsurfrules .roo/rules/x .junie/guidelines.md .mcp.json
+.kiro/steering/x.md .github/copilot-instructions.md .github/instructions/a.instructions.md
+.github/prompts/x.md .aider.conf.yml .github/chatmodes/x .github/agents/x.md .devcontainer.json
+.devcontainer/Dockerfile .vscode/tasks.json .idea/workspace.xml .envrc mise.toml .lfsconfig 
+.pre-commit-config.yaml lefthook.yml .lefthook/a .npmrc sub/.yarnrc.yml .yarn/releases/yarn.cjs
+.pnpmfile.cjs .cargo/config.toml .mvn/maven.config gradle/wrapper/gradle-wrapper.jar
+"""
+
+
+@pytest.mark.parametrize("path", PROTECTED_EVERYWHERE.split())
+def test_what_machines_and_agents_obey_is_protected(path: str) -> None:
+    assert protecting(path, DEFAULT_PROTECTED)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".github/workflow\u0455/ci.yml",  # Cyrillic s
+        ".g\u0456thub/workflows/ci.yml",
+        "\uff23\uff2f\uff24\uff25\uff2f\uff37\uff2e\uff25\uff32\uff33",  # full width
+        "A\u0261ents.md",
+        "AGENTS\u200b.md",
+        "CLAUDE\u2024md",
+        ".\u2060github/workflows/ci.yml",
+        ".github\\workflows\\ci.yml",
+        ".github\u2215workflows\u2215ci.yml",
+        "CODEOWNERS.",
+        "CODEOWNERS ",
+        ".github. /workflows/ci.yml",
+        "CODEOWNERS::$DATA",
+        ".fixwright.yml:stream",
+        "\u0410GENTS.md",
+        ".gitattribute\u017f",  # long s
+    ],
+)
+def test_what_is_read_as_a_protected_path_is_one(path: str) -> None:
+    assert "CHANGE-PROTECTED" in rules(change(path, "A"))
+
+
+ORDINARY = """
+src/agents.py docs/agents/index.md workflows.md src/github/workflows.py package.json Cargo.toml
+.gitignore rules.md tests/test_jenkins.py gradle/libs.versions.toml .editorconfig drone.py
+renovate.py a:b.py c/.config/x docs/аrticle.md uv.lock pnpm-workspace.yaml claude/__init__.py
+"""
+
+
+@pytest.mark.parametrize("path", ORDINARY.split())
+def test_ordinary_paths_are_not_protected(path: str) -> None:
+    assert protecting(path, DEFAULT_PROTECTED) == ""
+
+
+def test_lockfiles_are_a_list_of_their_own() -> None:
+    for path in ("uv.lock", "sub/package-lock.json", "Cargo.lock", "go.sum", "pylock.dev.toml"):
+        assert protecting(path, LOCKFILES) and not protecting(path, DEFAULT_PROTECTED)
+
+
+def test_the_name_of_a_change_is_of_exactly_it() -> None:
+    one = change(".github/workflows/ci.yml", old_sha="a" * 40, new_sha="b" * 40)
+    two = change("CODEOWNERS", "A")
+    name = exact_name([one, two])
+    assert name == exact_name([two, one]) and len(name) == 40
+    others = [
+        [one],
+        [one, change("CODEOWNERS", "A", new_mode="100755")],
+        [one, change("CODEOWNERS", "A", new_sha="3" * 40)],
+        [change(".github/workflows/ci.yml", old_sha="c" * 40, new_sha="b" * 40), two],
+        [one, change("codeowners", "A")],
+        [one, change("CODEOWNERS", "D")],
+    ]
+    assert len({name, *map(exact_name, others)}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "covered"),
+    [
+        ("CLAUDE.md", "docs/agents.md", "docs/agents.md"),
+        ("sub/CLAUDE.md", "../docs/a*.md", "docs/a*.md"),
+        (".github/workflows", "../ci", "ci/build.yml"),
+        ("CLAUDE.md", "/etc/passwd", ""),
+        ("CLAUDE.md", "../../..", ""),
+        ("plain.md", "docs/agents.md", ""),
+    ],
+)
+def test_protected_links_protect_what_they_lead_to(path: str, target: str, covered: str) -> None:
+    found = tuple(behind_links([(path, target)], DEFAULT_PROTECTED))
+    assert bool(found) is bool(covered)
+    if covered:
+        assert protecting(covered, found) and not protecting("x" + covered, found)
 
 
 def test_a_mode_change_of_a_protected_path_is_refused() -> None:

@@ -14,7 +14,8 @@ from domain.ports import Intent
 from domain.repo_config import RepoConfig
 from domain.states import Trigger
 from harness import report
-from harness.git import GitRunner
+from harness.access import RepositoryAccess
+from harness.git import GitRunner, Mirror, Person
 from harness.ground import FreshCheckouts
 from harness.publish import MAX_ROUNDS, Publisher, StartPoint, WipChange
 from harness.verify import VerifiedChange, Verifier
@@ -42,7 +43,8 @@ class Desk:
         self.places = Workspaces(town.root / "ground", None, GitRunner(town.root / "git-home"))
         self.mirror = self.places.mirror_for(town.repository)
         self.access = self.forge.clone_access(town.repository.id)
-        self.publisher = Publisher(self.forge, town.queue, self.mirror, self.access, redact=town.secrets)
+        self.way = RepositoryAccess(self.forge, town.repository.id, town.secrets)
+        self.publisher = Publisher(self.forge, town.queue, self.mirror, self.way, redact=town.secrets)
         self.mirror.fetch(self.access)
         self.base = self.mirror.default_head("main")
 
@@ -248,3 +250,28 @@ def test_words_from_outside_do_nothing_in_a_commit_or_a_title(build: BuildTown) 
         assert "[skip ci]" not in text
         assert "closes #7" not in text
         assert "@all" not in text
+
+
+def test_a_commit_credits_who_asked_and_is_signed_off_by_its_author(notes: Town) -> None:
+    desk = Desk(notes)
+    runner = GitRunner(notes.root / "git-home", committer=Person.parsed("Acme Bot <bot@acme.example>"))
+    mirror = Mirror(desk.mirror.path, runner)
+    signing = Publisher(
+        desk.forge,
+        notes.queue,
+        mirror,
+        desk.way,
+        redact=notes.secrets,
+        sign_off="Acme Bot <bot@acme.example>",
+    )
+    change = desk.verified("# Lit\n")
+    done = signing.open_pull(
+        desk.task, desk.attempt, StartPoint(sha=desk.base), change, desk.facts(change.verdict)
+    )
+    commit = desk.mirror.runner.run(desk.mirror.place, "cat-file", "commit", done.commit_sha).decode()
+    mika = notes.maintainer
+    assert commit.endswith(
+        f"\n\nCo-authored-by: mika <{mika.id}+mika@users.noreply.localhost>\n"
+        "Signed-off-by: Acme Bot <bot@acme.example>\n"
+    )
+    assert commit.count("Acme Bot <bot@acme.example> ") == 2, "author and committer"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -178,7 +180,56 @@ def test_commit_messages_obey_nobody() -> None:
     assert len(subject) <= 72
     assert "[" not in message
     assert not any(line.startswith(("Co-authored-by", "Signed-off-by", "Closes")) for line in rest)
-    assert message.endswith("Refs issue 12.\n")
+    assert "\n\nRefs issue 12.\n" in message
+
+
+def trailers(message: str) -> dict[str, str]:
+    """Return the trailers as git itself reads them."""
+    read = subprocess.run(
+        ["git", "interpret-trailers", "--parse"], input=message, capture_output=True, text=True, check=True
+    )
+    return dict(line.split(": ", 1) for line in read.stdout.splitlines())
+
+
+def test_the_requester_is_credited_and_the_operator_signs_off() -> None:
+    task = replace(a_task(), requested_by=Actor(id="7", login="ada"))
+    message = report.commit_message(
+        task, a_claim(), co_author="7+ada@users.noreply.forge.example", sign_off="Acme Bot <bot@acme.example>"
+    )
+    assert trailers(message) == {
+        "Co-authored-by": "ada <7+ada@users.noreply.forge.example>",
+        "Signed-off-by": "Acme Bot <bot@acme.example>",
+    }
+    assert trailers(report.commit_message(task, a_claim())) == {"Requested-by": "ada"}
+
+
+@pytest.mark.parametrize(
+    ("login", "address"),
+    [
+        ("eve\nSigned-off-by: Eve <e@x.example>", "7+eve@x.example"),
+        ("eve\u2028Signed-off-by: Eve <e@x.example>", "7+eve@x.example"),
+        ("eve <e@x.example>", "e@x.example>\nSigned-off-by: Eve <e@x.example"),
+        ("<>", "<>"),
+        ("", "7@x.example"),
+        ("eve\x00\ud800", "a b@x.example"),
+        ("e" * 5000, "7+" + "e" * 5000 + "@x.example"),
+    ],
+)
+def test_names_and_addresses_add_no_trailer_of_their_own(login: str, address: str) -> None:
+    task = replace(a_task(), requested_by=Actor(id="7", login=login))
+    message = report.commit_message(task, a_claim(), co_author=address)
+    assert "\nSigned-off-by" not in message
+    found = trailers(message.encode("utf-8", "replace").decode())
+    assert set(found) <= {"Co-authored-by", "Requested-by"}
+    assert all(value.count("<") == value.count(">") <= 1 and len(value) < 500 for value in found.values())
+
+
+@pytest.mark.parametrize(
+    "cause", ["Signed-off-by: Eve <e@x.example>", "Change-Id: I1", "Fixes : all", "Cc: a@b"]
+)
+def test_no_line_of_the_agents_is_taken_for_a_trailer(cause: str) -> None:
+    message = report.commit_message(a_task(), a_claim(root_cause=cause))
+    assert f"\n\nCause: {cause[:5]}" in message
 
 
 def test_commit_message_without_a_claim() -> None:

@@ -64,9 +64,23 @@ def test_an_issue_that_is_gone(action: str) -> None:
 def test_a_command_on_an_issue_or_a_pull_request(where: dict[str, Any]) -> None:
     comment = {"id": 501, "body": "/fixwright resume\nLook at the parser."}
     event = read("issue_comment", payload("created", issue=where, comment=comment))
+    told = {} if "pull_request" in where else {"title": "It breaks", "body": "Badly."}
     assert event == CommandGiven(
-        issue=REFERENCE, actor=MIA, verb=Verb.RESUME, comment_id="501", text=comment["body"]
+        issue=REFERENCE, actor=MIA, verb=Verb.RESUME, comment_id="501", text=comment["body"], **told
     )
+
+
+@pytest.mark.parametrize("word", ["cancel", "budget 3.00", "allow " + "a" * 40])
+def test_only_who_asks_for_work_asks_on_the_issues_text(word: str) -> None:
+    comment = {"id": 501, "body": f"/fixwright {word}"}
+    event = read("issue_comment", payload("created", issue=ISSUE, comment=comment))
+    assert isinstance(event, CommandGiven) and (event.title, event.body) == (None, None)
+
+
+def test_an_issue_without_a_text_is_asked_on_without_one() -> None:
+    comment = {"id": 501, "body": "/fixwright run"}
+    event = read("issue_comment", payload("created", issue={**ISSUE, "body": None}, comment=comment))
+    assert isinstance(event, CommandGiven) and event.body == ""
 
 
 @pytest.mark.parametrize(
@@ -123,10 +137,9 @@ def test_a_forks_branch_is_never_taken_for_ours(home: dict[str, int] | None, bra
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("ping", {"zen": "Keep it simple.", "hook_id": 1}, "ping"),
         ("star", {"action": "created"}, "event star"),
-        ("installation", {"action": "suspend"}, "event installation"),
-        ("issues", payload("opened", issue={**ISSUE, "labels": [{"name": "bug"}]}), "issues.opened"),
+        ("issues", payload("assigned", issue=ISSUE), "issues.assigned"),
+        ("pull_request", payload("assigned", pull_request={"number": 7}), "pull_request.assigned"),
         ("issues", payload("Odd\nAction", issue=ISSUE), "issues.(unreadable action)"),
         ("issues", payload("labeled", issue=ISSUE), "issues.labeled without a label"),
         (
@@ -134,8 +147,6 @@ def test_a_forks_branch_is_never_taken_for_ours(home: dict[str, int] | None, bra
             labelled(issue={**ISSUE, "pull_request": {}}),
             "issues.labeled on a pull request",
         ),
-        ("pull_request", payload("opened", pull_request={"number": 7}), "pull_request.opened"),
-        ("pull_request", payload("labeled", pull_request={"number": 7}), "pull_request.labeled"),
     ],
 )
 def test_well_formed_and_of_no_interest(name: str, content: object, why: str) -> None:
@@ -155,10 +166,22 @@ def test_a_deleted_user_is_nobody_in_particular(sender: object) -> None:
     assert event.actor == Actor(id="", login="ghost")
 
 
-def test_a_bot_is_known_by_its_type() -> None:
-    event = read("issues", labelled(sender={"id": 1, "login": "x[bot]", "type": "Bot"}))
+@pytest.mark.parametrize(
+    "sender",
+    [{"id": 1, "login": "renamed", "type": "Bot"}, {"id": 1, "login": "x[bot]", "type": "User"}],
+    ids=["type", "name"],
+)
+def test_a_bot_is_known_by_its_type_or_by_a_name_that_only_bots_have(sender: dict[str, Any]) -> None:
+    event = read("issues", labelled(sender=sender))
     assert isinstance(event, IssueLabelled)
     assert event.actor.is_bot
+
+
+@pytest.mark.parametrize("mark", ["<!-- fixwright:status-7 -->", "<!-- fixwright-once:end-7-1 -->\n"])
+def test_a_comment_of_ours_commands_nothing_whatever_account_wrote_it(mark: str) -> None:
+    comment = {"id": 1, "body": f"/fixwright run\n\nas I said\n\n{mark}"}
+    event = read("issue_comment", payload("created", issue=ISSUE, comment=comment))
+    assert event == Uninteresting(why="issue_comment.created by ourselves")
 
 
 def test_half_a_surrogate_pair_becomes_a_replacement_and_whole_ones_stay() -> None:
@@ -256,11 +279,14 @@ def test_a_delivery_id_must_be_there_once() -> None:
 SCALARS = [None, True, 0, 1.5, -1, 2**70, "", "bug", "\ud800"]
 OBJECTS = [{}, {"id": 1}, {"number": 3, "id": 2}, {"name": None}, {"full_name": "a/b", "id": 4}]
 JSON = st.sampled_from([*SCALARS, *OBJECTS, [], [{}], {"body": "/fixwright run", "id": 8}])
-KEYS = ("action", "issue", "comment", "pull_request", "label", "repository", "sender", "review")
+EVENTS = ["issues", "issue_comment", "pull_request", "pull_request_review", "pull_request_review_comment"]
+EVENTS += ["check_run", "installation", "installation_repositories", "repository", "ping", "star"]
+MORE = ("check_run", "installation", "changes", "requested_action", "hook_id", "repositories")
+KEYS = (*MORE, "action", "issue", "comment", "pull_request", "label", "repository", "sender", "review")
 
 
 @given(
-    st.sampled_from(["issues", "issue_comment", "pull_request", "ping", "star"]),
+    st.sampled_from(EVENTS),
     st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JSON)),
     st.dictionaries(st.sampled_from(KEYS), JSON),
 )

@@ -84,7 +84,7 @@ def test_what_counts_against_max_attempts(
 
     assert queue.end_attempt(attempt, outcome) == queue.end_attempt(attempt, outcome)
 
-    uncounted = outcome in {Outcome.INTERRUPTED, Outcome.ORPHANED, Outcome.TRANSIENT}
+    uncounted = outcome in {Outcome.INTERRUPTED, Outcome.ORPHANED, Outcome.TRANSIENT, Outcome.UNJUDGED}
     assert queue.task(task.id).attempts == (0 if uncounted else 1)
     assert (outcome in UNCOUNTED) is uncounted
 

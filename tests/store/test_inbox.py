@@ -10,6 +10,7 @@ import pytest
 
 from domain.events import Event, IssueClosed, IssueUnlabelled, Uninteresting, Verb
 from domain.model import Actor, Category, Reason
+from domain.noted import Pinged, PullChanged
 from domain.ports import Admission, Admitted, Landing
 from domain.states import State, Trigger
 from store.database import Database
@@ -185,6 +186,19 @@ def test_event_about_no_task_is_recorded(inbox: SqliteInbox, history: History) -
     assert answers == [Admitted(admission=Admission.NO_TASK, task_id=None)]
     (record,) = history.deliveries()
     assert (record.kind, record.note, record.issue_number) == ("CommandGiven", "retry", 99)
+
+
+def test_what_is_only_noted_is_written_down_with_what_it_tells(inbox: SqliteInbox, history: History) -> None:
+    here = {"forge": "local", "actor": MAINTAINER, "repository_id": "501", "repository_name": "octo/lamp"}
+    pushed = PullChanged(action="synchronize", number=12, **here)  # type: ignore[arg-type]  # for brevity
+    pinged = Pinged(forge="local", action="ping", actor=Actor(id="", login=""))
+    events: list[Event] = [labelled(), pushed, pinged]
+    accepted = inbox.accept([delivery(event, str(n)) for n, event in enumerate(events)], policy)
+    assert accepted[1:] == [Admitted(admission=Admission.NOTED, task_id=None)] * 2
+    newest, older = history.deliveries(limit=2)
+    assert (newest.kind, newest.note, newest.issue_number) == ("Pinged", "ping", None)
+    assert (older.kind, older.note, older.actor) == ("PullChanged", "synchronize", MAINTAINER.login)
+    assert (older.repository_id, older.issue_number) == ("501", 12)
 
 
 def test_what_the_policy_turns_away_is_recorded_as_it_said(inbox: SqliteInbox, history: History) -> None:

@@ -42,7 +42,10 @@ ROWS_OF_0004 = """
     INSERT INTO receipts (sha256, previous, attempt_id, outcome, tree, at, envelope)
     VALUES ('aa', '', 1, 'verified', 't', 't', x'7b7d');
 """
-ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004]
+ROWS_OF_0005 = f"""
+    INSERT INTO allowances VALUES (1, 1, '{"a" * 40}', '7', 'ada', 'c2', 't');
+"""
+ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004, ROWS_OF_0005]
 """What a database may hold after each migration; a new migration adds its own."""
 
 LATEST = len(known_migrations())

@@ -12,7 +12,7 @@ import pytest
 from domain.claim import Claim, Restatement
 from domain.errors import AgentFailure, ForgeUnavailable, PermissionRefused, ProviderUnavailable
 from domain.model import CloneAccess, Reason
-from domain.ports import AgentReport, Brief, Meter, Observer, SandboxSession
+from domain.ports import AgentReport, Brief, Meter, Observer, Purpose, SandboxSession
 from domain.states import State
 from providers.local.faulty import Fault, FaultyForge
 from providers.local.forge import LocalForge
@@ -85,7 +85,7 @@ def test_a_task_waits_as_long_as_its_provider_asks(notes: Town) -> None:
 
 def test_in_what_git_says(guarded: Town) -> None:
     class Elsewhere(LocalForge):
-        def clone_access(self, repository_id: str) -> CloneAccess:
+        def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
             return replace(super().clone_access(repository_id), url=f"file:///nowhere/{CANARY}.git")
 
     guarded.issue("docs")

@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from domain.model import CloneAccess, Outcome, Reason
-from domain.ports import Forge
+from domain.ports import Forge, Purpose
 from domain.states import State
 from providers.local.forge import LocalForge
 from tests.worker.town import WRITE, Town, plays
@@ -40,7 +40,7 @@ class Elsewhere:
     def __getattr__(self, name: str) -> object:
         return getattr(self._forge, name)
 
-    def clone_access(self, repository_id: str) -> CloneAccess:
+    def clone_access(self, repository_id: str, purpose: Purpose = Purpose.FETCH) -> CloneAccess:
         return CloneAccess(url=self._url, protocol="https")
 
 

@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from domain.model import Category, Finding, Severity
+from domain.model import Category, Severity
 from harness.guard.change import Change, Delta
 from harness.guard.check import guard
 from harness.guard.rh002 import corrected_expectations
-
-Files = Mapping[str, str | None]
+from tests.harness.guard.changes import Files, change_of, critical, edited, judged
 
 SOURCE = "def add(a, b):\n    return a + b\n"
 TEST = (
@@ -37,35 +34,6 @@ GO = (
     'package add\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n\tif add(1, 2) != 3 {\n\t\tt.Fatal("no")\n\t}\n}\n\n'
     'func TestZero(t *testing.T) {\n\tif add(0, 0) != 0 {\n\t\tt.Fatal("no")\n\t}\n}\n'
 )
-
-
-def change_of(old: Files, new: Files) -> Change:
-    paths = sorted({*old, *new})
-    deltas = {}
-    for path in paths:
-        before, after = old.get(path), new.get(path, old.get(path))
-        if before != after:
-            deltas[path] = Delta(
-                path=path,
-                old=None if before is None else before.encode(),
-                new=None if after is None else after.encode(),
-            )
-    return Change(base_commit="c", base_tree="b", tree="t", deltas=deltas)
-
-
-def judged(
-    old: Files, new: Files, *, issue: str = "", category: Category = Category.BUG
-) -> tuple[Finding, ...]:
-    return guard(change_of(old, new), category, issue)
-
-
-def critical(findings: tuple[Finding, ...]) -> set[str]:
-    return {finding.rule for finding in findings if finding.severity is Severity.CRITICAL}
-
-
-def edited(text: str, old: str, new: str) -> str:
-    assert old in text
-    return text.replace(old, new)
 
 
 T = "tests/test_add.py"
@@ -260,7 +228,7 @@ def test_a_legitimate_change_passes(name: str) -> None:
 
 
 def test_what_is_not_python_is_said_to_be_read_as_text() -> None:
-    findings = judged(BASE, {"index.js": "function add(a, b) { return b + a }\n"})
+    findings = judged(BASE, {"index.php": "<?php echo 1;\n"})
 
     assert [finding.rule for finding in findings] == ["RH000"]
     assert "not analysed by syntax" in findings[0].what
@@ -349,8 +317,8 @@ NEW_CASES = TEST + "\n\ndef test_more():\n    assert add('x1; y2', 3) == 4\n    
 
 @pytest.mark.parametrize("source", BY_HEART.values(), ids=BY_HEART.keys())
 def test_source_that_knows_a_new_test_s_input_is_refused(source: str) -> None:
-    assert "RH010" in critical(judged(BASE, {S: source, T: NEW_CASES}))
-    assert "RH010" not in critical(judged(BASE, {S: source}))
+    assert "RH009" in critical(judged(BASE, {S: source, T: NEW_CASES}))
+    assert "RH009" not in critical(judged(BASE, {S: source}))
 
 
 @pytest.mark.parametrize(
@@ -366,7 +334,7 @@ def test_source_that_knows_a_new_test_s_input_is_refused(source: str) -> None:
 def test_source_may_know_the_words_of_its_field(literal: str, body: str) -> None:
     test = TEST + f"\n\ndef test_more():\n    assert add({literal}, {literal}) == 0\n"
     source = f"def add(a, b):\n    {body}\n    return a + b\n"
-    assert "RH010" not in critical(judged(BASE, {S: source, T: test}))
+    assert "RH009" not in critical(judged(BASE, {S: source, T: test}))
 
 
 @pytest.mark.parametrize(

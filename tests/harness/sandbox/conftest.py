@@ -13,10 +13,13 @@ import pytest
 
 from domain.ports import SandboxPolicy
 from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.sandbox.container import ContainerSandbox
 from harness.sandbox.disk import remove_tree
 from harness.sandbox.process import Consent, ProcessSandbox
 from harness.sandbox.session import CommandSession
+from tests.harness.sandbox.engine_world import EngineWorld, NoEngine, prepare_engine
 
+BackEnd = BubblewrapSandbox | ContainerSandbox | ProcessSandbox
 FULL_CONSENT = Consent(configured=True, allowed=True, private_repository=True)
 
 
@@ -62,11 +65,32 @@ def bubblewrap(uid: int | None) -> BubblewrapSandbox:
     return BubblewrapSandbox(uid=uid, nice=False)
 
 
-@pytest.fixture(params=["bubblewrap", pytest.param("process", marks=pytest.mark.long)])
-def back_end(request: pytest.FixtureRequest, uid: int | None) -> BubblewrapSandbox | ProcessSandbox:
+@pytest.fixture(scope="session")
+def engine() -> EngineWorld:
+    """A container engine with a small image, or a skip that says why there is none."""
+    try:
+        return prepare_engine()
+    except NoEngine as reason:
+        pytest.skip(f"no containers here: {reason}")
+
+
+@pytest.fixture
+def container(engine: EngineWorld, uid: int | None, room: Path) -> ContainerSandbox:
+    state = room / "state"
+    return ContainerSandbox(
+        state=state, image=engine.image, uid=uid, engine=str(engine.program), service=room.name, nice=False
+    )
+
+
+@pytest.fixture(
+    params=["bubblewrap", *(pytest.param(name, marks=pytest.mark.long) for name in ("container", "process"))]
+)
+def back_end(request: pytest.FixtureRequest, uid: int | None) -> BackEnd:
     """Each implementation in turn."""
     if request.param == "bubblewrap":
         return BubblewrapSandbox(uid=uid, nice=False)
+    if request.param == "container":
+        return request.getfixturevalue("container")  # type: ignore[no-any-return]
     if uid is None:
         pytest.skip("the process back end needs root")
     return ProcessSandbox(uid=uid, consent=FULL_CONSENT)
@@ -74,7 +98,7 @@ def back_end(request: pytest.FixtureRequest, uid: int | None) -> BubblewrapSandb
 
 @pytest.fixture
 def open_session(
-    back_end: BubblewrapSandbox | ProcessSandbox, policy: Callable[..., SandboxPolicy]
+    back_end: BackEnd, policy: Callable[..., SandboxPolicy]
 ) -> Iterator[Callable[..., CommandSession]]:
     """Open sessions on the room's worktree, with changes to the policy; closed with the test."""
     with ExitStack() as opened:
@@ -87,7 +111,7 @@ def session(open_session: Callable[..., CommandSession]) -> CommandSession:
 
 
 @pytest.fixture
-def confined(back_end: BubblewrapSandbox | ProcessSandbox, session: CommandSession) -> CommandSession:
+def confined(back_end: BackEnd, session: CommandSession) -> CommandSession:
     """A session that must isolate."""
     if isinstance(back_end, ProcessSandbox):
         pytest.skip("the process back end does not isolate, and says so")

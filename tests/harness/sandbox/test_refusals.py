@@ -139,6 +139,7 @@ def test_a_sandbox_that_holds_has_no_problems() -> None:
         ("namespaces", "user:[1] pid:[2] net:[91] mnt:[4] ipc:[5] uts:[6] cgroup:[7]", "net:[91]"),
         ("namespaces", "", "unknown"),
         ("writable", "/usr", "/usr can be written"),
+        ("closed", "/home/agent", "/home/agent cannot be written"),
         ("host_file", "/tmp/x", "/tmp/x of the host"),
         ("network", "loopback of the host", "loopback"),
         ("vsock", "open", "vsock"),

@@ -10,7 +10,7 @@ import pytest
 
 from domain.errors import SandboxError
 from harness.sandbox.bubblewrap import BubblewrapSandbox
-from harness.sandbox.mountpoints import MountPoints
+from harness.sandbox.mountpoints import MountPoints, Point
 from harness.sandbox.mounts import needed_of_etc, search_path, tool_mounts
 
 
@@ -116,13 +116,13 @@ def test_only_the_needed_part_of_etc_is_shown(tmp_path: Path) -> None:
 def test_a_file_of_the_repository_in_the_way_is_reported(tmp_path: Path) -> None:
     (tmp_path / "main").write_text("tracked")
     with pytest.raises(SandboxError, match="main is in the way"):
-        MountPoints([tmp_path], [(tmp_path, PurePosixPath("main/tools"))])
+        MountPoints([tmp_path], [Point(tmp_path, PurePosixPath("main/tools"))])
 
 
 def test_mount_points_are_removed_if_they_are_ours_and_empty(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     paths = ("there/ours", "new/a/b", "new/used")
-    points = MountPoints([tmp_path], [(tmp_path, PurePosixPath(path)) for path in paths])
+    points = MountPoints([tmp_path], [Point(tmp_path, PurePosixPath(path)) for path in paths])
     for path in ("there/ours", "new/a/b", "new/used"):
         (tmp_path / path).mkdir(parents=True)
     (tmp_path / "new/used/file").touch()
@@ -136,7 +136,7 @@ def test_a_link_deep_in_the_way_is_unlinked_and_not_followed(tmp_path: Path) -> 
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "a").mkdir(parents=True)
     outside.mkdir()
-    points = MountPoints([root], [(root, PurePosixPath("a/b/c"))])
+    points = MountPoints([root], [Point(root, PurePosixPath("a/b/c"))])
     (root / "a/b").symlink_to(outside)
     points.clear_the_way()
     assert not os.path.lexists(root / "a/b") and outside.is_dir()

@@ -7,7 +7,8 @@ import pytest
 
 from domain.repo_config import TestSection
 from harness.testing.detect import detect
-from harness.testing.plan import Runner, TestPlan
+from harness.testing.plan import Reach, Runner, TestPlan
+from harness.testing.prepared import prepare
 
 PYTEST_TEST = "def test_a():\n    assert True\n"
 UNITTEST_TEST = "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n"
@@ -58,11 +59,11 @@ def found(tmp_path: Path, files: dict[str, str], **section: object) -> TestPlan 
         (
             {"package.json": json.dumps({"scripts": {"test": "node --test"}})},
             "npm test",
-            Runner.OUTPUT,
+            Runner.NODE,
             "node --test",
         ),
         ({"go.mod": "module x\n", "Makefile": "test:\n\tgo test\n"}, "go test ./...", Runner.GO, "go.mod"),
-        ({"Cargo.toml": "[package]\n"}, "cargo test --offline", Runner.OUTPUT, "Cargo.toml"),
+        ({"Cargo.toml": "[package]\n"}, "cargo test --offline", Runner.CARGO, "Cargo.toml"),
         ({"Makefile": "all:\n\techo\n\ntest: all\n\t./run\n"}, "make test", Runner.OUTPUT, "target `test`"),
         ({"Makefile": "test:\n\tpython3 -m pytest -q\n"}, "make test", Runner.PYTEST, "target `test`"),
     ],
@@ -119,8 +120,8 @@ def test_unittest_is_the_fallback_only_where_pytest_is_not_needed(tmp_path: Path
     [
         ("pytest -q", Runner.PYTEST, True),
         ("python3 -m pytest", Runner.PYTEST, True),
-        ("pytest tests/unit", Runner.PYTEST, False),
-        ("cd sub && pytest", Runner.PYTEST, False),
+        ("pytest tests/unit", Runner.PYTEST, True),
+        ("cd sub && pytest", Runner.PYTEST, True),
         ("pytest a && pytest b", Runner.OUTPUT, False),
         ("go test ./...", Runner.GO, True),
         ("./run-tests.sh", Runner.OUTPUT, False),
@@ -165,3 +166,149 @@ def test_symlinks_are_not_followed(tmp_path: Path) -> None:
     (tree / "test_b.py").symlink_to(outside / "test_a.py")
 
     assert detect(tree, TestSection()) is None
+
+
+# -- what stands behind a command ------------------------------------------------------------------
+
+
+def package(script: str, **others: str) -> str:
+    return json.dumps({"scripts": {"test": script, **others}})
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "runner", "reach"),
+    [
+        ({"package.json": package("jest --ci")}, None, Runner.JEST, Reach.DASHES),
+        ({"package.json": package("jest --ci")}, "npm t", Runner.JEST, Reach.DASHES),
+        ({"package.json": package("jest --ci")}, "yarn test", Runner.JEST, Reach.SCRIPT),
+        ({"package.json": package("jest --ci")}, "pnpm run test", Runner.JEST, Reach.SCRIPT),
+        ({"package.json": package("tsc && vitest run")}, None, Runner.VITEST, Reach.DASHES),
+        ({"package.json": package("vitest run && tsc")}, None, Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({"package.json": package("mocha && eslint .")}, None, Runner.MOCHA, Reach.ENVIRONMENT),
+        ({"package.json": package("mocha && jest")}, None, Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({"package.json": package("c8 node --test")}, None, Runner.NODE, Reach.DASHES),
+        ({"package.json": package("x", unit="jest")}, "npm run unit", Runner.JEST, Reach.DASHES),
+        ({"package.json": package("npm run unit", unit="jest")}, None, Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({"package.json": package("npm run unit", unit="mocha")}, None, Runner.MOCHA, Reach.ENVIRONMENT),
+        ({"package.json": package("npm test")}, None, Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({"a/package.json": package("jest")}, "cd a && npm test", Runner.JEST, Reach.DASHES),
+        ({"a/package.json": package("jest")}, "npm --prefix a test", Runner.JEST, Reach.DASHES),
+        ({"package.json": package("jest")}, "npm test -- --ci", Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({"Makefile": "test:\n\tgo test ./...\n"}, "make test", Runner.GO, Reach.ENVIRONMENT),
+        ({"Makefile": "P=python3\ntest:\n\t$(P) -m pytest\n"}, None, Runner.PYTEST, Reach.ENVIRONMENT),
+        ({"Makefile": "test:\n\tjest\n"}, "make test", Runner.OUTPUT, Reach.ENVIRONMENT),
+        ({}, "tox -e py311", Runner.PYTEST, Reach.ENVIRONMENT),
+        ({}, "bundle exec rspec", Runner.RSPEC, Reach.CALL),
+        ({}, "./mvnw -B test", Runner.MAVEN, Reach.CALL),
+        ({}, "cargo nextest run", Runner.NEXTEST, Reach.CALL),
+        ({}, "bash -c 'pytest'", Runner.PYTEST, Reach.CALL),
+    ],
+)
+def test_the_runner_behind_a_command_is_found(
+    tmp_path: Path, files: dict[str, str], command: str | None, runner: Runner, reach: Reach
+) -> None:
+    plan = found(tmp_path, files, command=command)
+
+    assert plan is not None
+    assert (plan.runner, plan.reach, plan.doubt) == (runner, reach, "")
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "added"),
+    [
+        ({}, "jest --ci", "jest --ci --json --outputFile="),
+        ({}, "jest --ci > log 2>&1", "jest --ci --json --outputFile=/tmp/fixwright-jest.json > log 2>&1"),
+        ({}, "npx mocha && echo ok", "npx mocha --reporter json --reporter-option output="),
+        ({}, "cargo test -- --test-threads=1", "cargo test --no-fail-fast -- --test-threads=1"),
+        ({}, "cargo +nightly test --all", "cargo +nightly test --no-fail-fast --all"),
+        ({}, "go test ./...", "go test -json -count=1 ./..."),
+        ({}, "(cd a && go test -v ./...)", "(cd a && go test -json -count=1 -v ./... )"),
+        ({"package.json": package("jest")}, "npm test", "npm test -- --json --outputFile="),
+        ({"package.json": package("jest")}, "yarn test", "yarn test --json --outputFile="),
+    ],
+)
+def test_options_are_added_where_they_belong(
+    tmp_path: Path, files: dict[str, str], command: str, added: str
+) -> None:
+    plan = found(tmp_path, files, command=command)
+
+    assert plan is not None
+    assert prepare(plan).shown.startswith(added)
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"tests/test_a.py": PYTEST_TEST, "package.json": package("jest")}, ("pytest", "npm test")),
+        ({"go.mod": "module x", "Cargo.toml": "[package]"}, ("go test", "cargo test")),
+        (
+            {"a/package.json": package("jest"), "b/package.json": package("mocha")},
+            ("cd a && npm test", "cd b && npm test"),
+        ),
+    ],
+)
+def test_several_suites_of_equal_rank_are_left_to_a_person(
+    tmp_path: Path, files: dict[str, str], named: tuple[str, str]
+) -> None:
+    plan = found(tmp_path, files)
+
+    assert plan is not None
+    assert all(name in plan.doubt for name in named)
+    assert "`test.command`" in plan.doubt
+
+
+def test_a_suite_below_the_root_is_found(tmp_path: Path) -> None:
+    plan = found(tmp_path, {"web/package.json": package("jest"), "README.md": ""})
+
+    assert plan is not None
+    assert (plan.command, plan.directory, plan.runner) == ("cd web && npm test", "web", Runner.JEST)
+    assert prepare(plan, ["web/a.test.js"]).shown.endswith("--runTestsByPath ./a.test.js")
+    assert "runTestsByPath" not in prepare(plan, ["web/a.test.js", "other/b.test.js"]).shown
+
+
+def test_what_is_not_run_is_said(tmp_path: Path) -> None:
+    plan = found(tmp_path, {"go.mod": "module x", "web/package.json": package("jest")})
+
+    assert plan is not None and plan.runner is Runner.GO
+    assert "not run with it: `cd web && npm test`" in plan.why
+
+
+def test_examples_and_fixtures_are_no_suites(tmp_path: Path) -> None:
+    files = {f"{place}/package.json": package("jest") for place in ("examples/a", "tests/fixtures", "docs")}
+
+    assert found(tmp_path, files) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "doubt"),
+    [
+        ({".rspec": "--format doc\n--dry-run\n"}, "rspec", "dry run"),
+        ({".mocharc.yml": "dry-run: true\n"}, "npx mocha", "dry run"),
+        ({"package.json": package("mocha --dry-run")}, "npm test", "pretends"),
+        ({"package.json": package("npm run u", u="jest || true")}, "npm test", "|| true"),
+        ({"Makefile": ".IGNORE:\ntest:\n\tpytest\n"}, "make test", "ignores all failures"),
+        ({"Makefile": "MAKEFLAGS += -i\ntest:\n\tpytest\n"}, "make test", "MAKEFLAGS"),
+        ({"Makefile": "SHELL := /bin/true\ntest:\n\tpytest\n"}, "make test", "no shell"),
+        ({"a/Makefile": "test:\n\tpytest || true\n"}, "make -C a test", "|| true"),
+        ({"package.json": package("make test"), "Makefile": "test:\n\t-jest\n"}, "npm test", "begins with"),
+    ],
+)
+def test_what_stands_behind_is_doubted(
+    tmp_path: Path, files: dict[str, str], command: str, doubt: str
+) -> None:
+    plan = found(tmp_path, files, command=command)
+
+    assert plan is not None
+    assert doubt in plan.doubt
+
+
+def test_variables_that_carry_options_are_doubted(tmp_path: Path) -> None:
+    plan = found(tmp_path, {}, command="bundle exec rspec", env={"SPEC_OPTS": "--dry-run"})
+
+    assert plan is not None and "--dry-run" in plan.doubt
+
+
+def test_a_workspace_is_tested_whole(tmp_path: Path) -> None:
+    plan = found(tmp_path, {"Cargo.toml": "[package]\n[workspace]\nmembers = ['a']\n"})
+
+    assert plan is not None and plan.command.endswith("--workspace")

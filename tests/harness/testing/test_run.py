@@ -83,7 +83,7 @@ def test_pytest_behind_another_command_gives_single_results_too(tmp_path: Path) 
 
     observed = run(tmp_path / "b", {"tests/test_a.py": MIXED}, command="cd tests && python3 -m pytest")
     assert observed.run.status is RunStatus.FAILED
-    assert "test_a.py::test_ok" in observed.run.passed_ids
+    assert "tests/test_a.py::test_ok" in observed.run.passed_ids
 
 
 UNITTEST = (

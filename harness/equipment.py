@@ -1,0 +1,129 @@
+"""Gives an attempt's tests what they need: runs the set-up, and measures the base with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from domain.model import Category, Outcome, Reason
+from domain.ports import SandboxPolicy
+from domain.repo_config import SetupSection
+from harness.baseline import Baseline
+from harness.ground import FreshCheckouts, Ground
+from harness.journal import Journal
+from harness.order import Bench, Ended, Order
+from harness.setup.detect import detect_setup, is_needed
+from harness.setup.failure import SetupFailed
+from harness.setup.phase import SetupPhase
+from harness.setup.plan import SetupPlan
+from harness.setup.prepared import NOTHING, Prepared
+from harness.setup.site import Site
+from harness.verify import Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Equipped:
+    """What the attempt works with from here on: a bench whose sessions see the set-up, and the baseline."""
+
+    bench: Bench
+    verifier: Verifier
+    baseline: Baseline
+    prepared: Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """Sets up one attempt, before any of the issue's text goes anywhere."""
+
+    bench: Bench
+    order: Order
+    ground: Ground
+    journal: Journal
+
+    @contextmanager
+    def equip(self) -> Iterator[Equipped]:
+        """Yield the equipment; the set-up's result is held as long.
+
+        What the configuration names is set up first. What is only detected has to be allowed by the operator,
+        and needed by the base's own suite. Raises Ended, SandboxError, GitError, Stopped.
+        """
+        prepared = self._configured()
+        equipped = self._measured(prepared)
+        try:
+            if (plan := self._detected(equipped.baseline)) is not None:
+                prepared = self._set_up(plan)
+                equipped = self._measured(prepared)
+            yield equipped
+        finally:
+            prepared.release()
+
+    def _configured(self) -> Prepared:
+        """Run what `.fixwright.yml` names, or what was detected and kept in an earlier attempt."""
+        section = self.ground.config.setup
+        if section.commands:
+            plan = SetupPlan(
+                commands=tuple(section.commands),
+                why="`setup.commands` in .fixwright.yml",
+                env=section.env,
+                timeout_seconds=section.timeout_seconds,
+            )
+            return self._set_up(plan)
+        return NOTHING
+
+    def _detected(self, baseline: Baseline) -> SetupPlan | None:
+        """Return the plain set-up of a repository whose suite does not work without one."""
+        phase, section = self.bench.setup, self.ground.config.setup
+        if phase is None or section.commands is not None or not phase.rules.is_online:
+            return None
+        if not is_needed(baseline):
+            return None
+        return detect_setup(self._site(), baseline, section, lambda name: phase.has(name, self._site()))
+
+    def _set_up(self, plan: SetupPlan) -> Prepared:
+        with self.journal.phase("set-up") as note:
+            try:
+                prepared = self._phase().prepare(plan, self._site(), _hosts(self.ground.config.setup))
+            except SetupFailed as failure:
+                note.text = str(failure).partition("\n")[0]
+                if self.order.task.category is Category.DOCS:
+                    return NOTHING  # documentation can be judged without the tests
+                raise Ended(Outcome.DECLINED, Reason.ENVIRONMENT, str(failure)) from None
+            note.text = prepared.note
+            return prepared
+
+    def _phase(self) -> SetupPhase:
+        if self.bench.setup is None:
+            raise SetupFailed("This service sets nothing up; its operator has to be asked.")
+        return self.bench.setup
+
+    def _measured(self, prepared: Prepared) -> Equipped:
+        """Run the base's own suite with what is set up so far."""
+        bench = replace(self.bench, limits=lambda place: prepared.within(self.bench.limits(place)))
+        limits = self.bench.policy(self.ground.workspace, self.order.repository)
+
+        def policy(given: SandboxPolicy) -> SandboxPolicy:
+            mine = replace(limits, writable=given.writable, scratch=given.scratch, env=given.env)
+            return prepared.within(mine)
+
+        checkouts = FreshCheckouts(self.bench.workspaces, self.ground.mirror)
+        verifier = Verifier(self.bench.sandbox, self.ground.mirror, checkouts, policy=policy)
+        with self.journal.phase("baseline") as note:
+            baseline = verifier.baseline(self.ground.base_sha, self.ground.config)
+            note.text = baseline.in_words
+        return Equipped(bench, verifier, baseline, prepared)
+
+    def _site(self) -> Site:
+        ground = self.ground
+        return Site(
+            repository=self.order.repository,
+            mirror=ground.mirror,
+            tree=ground.base_tree,
+            sandbox=self.bench.sandbox,
+            workspaces=self.bench.workspaces,
+            limits=self.bench.policy(ground.workspace, self.order.repository),
+        )
+
+
+def _hosts(section: SetupSection) -> tuple[str, ...] | None:
+    return None if section.hosts == "auto" else tuple(section.hosts)

@@ -1,0 +1,100 @@
+"""The part of a Python file that differs, cut at definitions of the outermost level: quick to parse."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+SMALLEST = 1500
+"""Bytes; parsing a smaller file whole costs nothing to speak of."""
+_BEGINS = (b"def ", b"class ", b"async def ", b"@")
+_IMPORTS = re.compile(
+    rb"^[ \t]*(from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^()]*\)|[\w., \t*]+)|import[ \t]+[\w., \t]+)"
+    rb"[ \t]*(?:#.*)?\r?$",
+    re.MULTILINE,
+)
+_DEFINED = re.compile(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The lines of both sides between which a file differs, from `start` to `old_end` or `new_end`."""
+
+    old: list[bytes]
+    new: list[bytes]
+    start: int
+    old_end: int
+    new_end: int
+
+
+def parsed_parts(old: bytes, new: bytes, *, in_tests: bool) -> tuple[ast.Module, ast.Module] | None:
+    """Return the differing parts of both sides, with the imports of the file before them.
+
+    None where a part does not stand for itself, or could mean something else in its whole file: then the file
+    has to be parsed. Line numbers are those of the file.
+    """
+    if min(len(old), len(new)) < SMALLEST:
+        return None
+    cut = _cut(old.split(b"\n"), new.split(b"\n"))
+    if cut is None or 2 * (cut.new_end - cut.start) > len(cut.new):
+        return None
+    parts = (cut.old[cut.start : cut.old_end], cut.new[cut.start : cut.new_end])
+    if any(_is_elsewhere(b"\n".join(part), whole) for part, whole in zip(parts, (old, new), strict=True)):
+        return None
+    shared = b"\n".join([*cut.new[: cut.start], *cut.new[cut.new_end :]])
+    trees = [_parsed(shared, part, cut.start) for part in parts]
+    if trees[0] is None or trees[1] is None:
+        return None
+    if in_tests and not all(_only_defines(tree) for tree in trees if tree is not None):
+        return None
+    return trees[0], trees[1]
+
+
+def _cut(old: list[bytes], new: list[bytes]) -> _Cut | None:
+    shortest = min(len(old), len(new))
+    first = next((at for at in range(shortest) if old[at] != new[at]), shortest)
+    longest = shortest - first
+    last = next((at for at in range(1, longest + 1) if old[-at] != new[-at]), longest + 1) - 1
+    start = next((at for at in range(first, 0, -1) if at < len(old) and _may_cut(old, at)), 0)
+    end = next((at for at in range(len(old) - last + 1, len(old)) if _may_cut(old, at)), len(old))
+    before = b"\n".join(old[:start])
+    if before.count(b'"""') % 2 or before.count(b"'''") % 2:
+        return None
+    return _Cut(old, new, start, end, end + len(new) - len(old))
+
+
+def _may_cut(lines: list[bytes], at: int) -> bool:
+    """Tell whether a definition begins on a line, after a blank one: no decorator belongs to it then."""
+    return lines[at].startswith(_BEGINS) and not lines[at - 1].strip()
+
+
+def _is_elsewhere(part: bytes, whole: bytes) -> bool:
+    """Tell whether a name that a part defines is defined outside of it as well."""
+    return any(
+        len(re.findall(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+" + name + rb"\b", whole, re.MULTILINE))
+        > len(re.findall(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+" + name + rb"\b", part, re.MULTILINE))
+        for name in set(_DEFINED.findall(part))
+    )
+
+
+def _parsed(shared: bytes, part: list[bytes], start: int) -> ast.Module | None:
+    imports = b"\n".join(match[1] for match in _IMPORTS.finditer(shared))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            head = ast.parse(imports)
+            tree = ast.parse(b"\n" * start + b"\n".join(part))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    tree.body = [*head.body, *tree.body]
+    return tree
+
+
+def _only_defines(tree: ast.Module) -> bool:
+    """Tell whether a part holds only functions, classes, imports and the file's docstring."""
+    return all(
+        isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
+        for item in tree.body
+    )

@@ -1,0 +1,106 @@
+"""pytest, and what runs it for us: tox and nox. Results come as JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from harness.testing.adapters.adapter import (
+    SCRATCH,
+    WORK,
+    Adapter,
+    Evidence,
+    Extension,
+    asks,
+    positional,
+    quoted_paths,
+)
+from harness.testing.calls import Call
+from harness.testing.cases import Reading
+from harness.testing.junit import read_junit
+from harness.testing.plan import Runner
+
+REPORT = "fixwright-results.xml"
+_OPTIONS = (
+    "-p no:cacheprovider -p no:randomly -o junit_family=xunit1 --continue-on-collection-errors --maxfail=0"
+    f" --color=no --tb=short --junitxml={SCRATCH}/{REPORT}"
+)
+_QUESTIONS = frozenset(
+    {
+        *("--version", "-V", "--help", "-h", "--collect-only", "--co", "--collectonly", "--markers"),
+        *("--fixtures", "--funcargs", "--fixtures-per-test", "--setup-plan", "--setup-only", "--setuponly"),
+        *("--setupplan", "--cache-show"),
+    }
+)
+_WITH_VALUES = frozenset(
+    {*("-k", "-m", "-o", "-p", "-c", "-n", "-W", "-r", "--tb", "--durations", "--ignore", "--cov", "--dist")}
+)
+
+
+class PytestAdapter(Adapter):
+    """pytest, called as itself."""
+
+    runner: ClassVar[Runner] = Runner.PYTEST
+    captures: ClassVar[bool] = False
+    strict: ClassVar[bool] = True
+
+    def recognises(self, call: Call) -> bool:
+        """Tell `pytest`, `py.test` and `python -m pytest`."""
+        return call.name in {"pytest", "py.test"}
+
+    def silent(self, call: Call) -> str:
+        """Name options that only collect or pretend."""
+        return asks(call, _QUESTIONS)
+
+    def extension(self, arguments: Sequence[str] = ()) -> Extension:
+        """Ask for a report, by options and by the variable that reaches it behind scripts."""
+        # Without a fixed root, pytest names tests after the common directory of the files it is given.
+        options = f"{_OPTIONS} --rootdir={WORK}"
+        return Extension(options=options, env_behind={"PYTEST_ADDOPTS": _OPTIONS}, report=REPORT)
+
+    def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
+        """Name the files, where the call names none itself."""
+        return "" if positional(arguments, _WITH_VALUES) else quoted_paths(paths)
+
+    def read(self, evidence: Evidence) -> Reading | None:
+        """Read the report; there is nothing else to go by."""
+        return read_junit(evidence.reports[0]) if evidence.reports else None
+
+
+class ToxAdapter(PytestAdapter):
+    """tox and nox: they start pytest, which is reached by a variable only."""
+
+    def recognises(self, call: Call) -> bool:
+        """Tell `tox` and `nox`."""
+        return call.name in {"tox", "nox"}
+
+    def silent(self, call: Call) -> str:
+        """Name what only lists or installs."""
+        questions = {
+            *("--notest", "-n", "--listenvs", "-l", "--listenvs-all", "-a", "--showconfig", "--devenv"),
+            *("--list", "--install-only", "--help", "-h", "--version", "--sdistonly"),
+        }
+        if call.name == "nox":
+            questions -= {"-n", "-a"}
+        if call.arguments[:1] and call.arguments[0] in {
+            "config",
+            "c",
+            "list",
+            "l",
+            "devenv",
+            "d",
+            "quickstart",
+        }:
+            return f"`tox {call.arguments[0]}` runs no tests"
+        return asks(call, frozenset(questions))
+
+    def extension(self, arguments: Sequence[str] = ()) -> Extension:
+        """Let the variable through: tox hands on only what it is told to."""
+        return Extension(
+            env={"PYTEST_ADDOPTS": _OPTIONS, "TOX_OVERRIDE": "testenv.pass_env+=PYTEST_ADDOPTS"},
+            report=REPORT,
+        )
+
+    def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
+        """Leave it whole: what tox does with its positional arguments is the repository's affair."""
+        return ""

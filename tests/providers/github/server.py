@@ -1,0 +1,276 @@
+"""A GitHub on loopback: real HTTP, tokens with permissions, faults by plan, git over HTTP, and a judge."""
+
+from __future__ import annotations
+
+import base64
+import email.utils
+import json
+import re
+import subprocess
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import jwt
+
+from tests.providers.github import contract
+from tests.providers.github.state import APP_ID, Fault, GithubState, Seen, Token, app_public_key
+
+PREFIX = "/api/v3"
+
+
+@dataclass
+class Answer:
+    status: int
+    data: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Refused(Exception):
+    """An error answer, raised from wherever it is found out."""
+
+    def __init__(self, status: int, message: str, errors: list[Any] | None = None, **headers: str) -> None:
+        super().__init__(message)
+        data: dict[str, Any] = {"message": message, "documentation_url": "https://docs.github.com/rest"}
+        if errors is not None:
+            data["errors"] = errors
+        self.answer = Answer(status, data, {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+@dataclass
+class Request:
+    """A request as the routes see it: decoded, and with who sent it."""
+
+    method: str
+    path: str
+    raw_path: str
+    query: dict[str, str]
+    body: Any
+    headers: dict[str, str]
+    token: Token | None = None
+    is_app: bool = False
+
+
+class GithubServer:
+    """Serves a state until closed. `url` is the API's address, as an Enterprise server would have it."""
+
+    def __init__(self, state: GithubState) -> None:
+        from tests.providers.github.routes import respond
+
+        self.state = state
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def _serve(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                body = self.rfile.read(length)
+                if "chunked" in (self.headers.get("transfer-encoding") or ""):
+                    body = _chunks(self.rfile)
+                if self.path.startswith(PREFIX) or self.path.startswith("/api/graphql"):
+                    server._api(self, body, respond)
+                elif self.path.startswith("/_logs/"):
+                    server._log(self)
+                else:
+                    server._git(self, body)
+
+            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _serve
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.origin = f"http://127.0.0.1:{self._http.server_port}"
+        self.url = self.origin + PREFIX
+        state.log_host = state.log_host or self.origin
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    # -- the API ------------------------------------------------------------------------------------
+
+    def _api(self, handler: BaseHTTPRequestHandler, body: bytes, respond: Any) -> None:
+        parts = urlsplit(handler.path)
+        raw = parts.path.removeprefix(PREFIX) if parts.path.startswith(PREFIX) else "/graphql"
+        query = {key: values[-1] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        request = Request(
+            handler.command, unquote(raw), raw, query, json.loads(body) if body else None, headers
+        )
+        fault = self.state.take_fault(request.method, request.path)
+        if fault is not None and not fault.acted:
+            self._remember(request)
+            self._fail(handler, fault)
+            return
+        answer = self._judged(request, respond)
+        if fault is not None:
+            self._fail(handler, fault)
+            return
+        self._send(handler, answer.status, answer.data, answer.headers)
+
+    def _judged(self, request: Request, respond: Any) -> Answer:
+        """Answer, and write down whatever GitHub's own description objects to."""
+        described = None
+        path = self._by_name(request.raw_path)
+        try:
+            described = contract.check_request(request.method, path, request.query, request.body)
+            if request.headers.get("x-github-api-version") != "2022-11-28":
+                raise contract.Broken("no API version is pinned")
+            if not request.headers.get("user-agent"):
+                raise contract.Broken("no user agent")
+        except contract.Broken as broken:
+            self.state.broken.append(str(broken))
+        try:
+            self._authenticate(request)
+            self._remember(request)
+            answer = respond(self.state, request, self.url)
+        except Refused as refused:
+            self._remember(request)
+            answer = refused.answer
+        if answer.status == 501:
+            self.state.broken.append(f"the world has no {request.method} {request.path}")
+        try:
+            contract.check_answer(described, answer.status, answer.data)
+        except contract.Broken as broken:
+            self.state.broken.append(str(broken))
+        return answer
+
+    def _by_name(self, path: str) -> str:
+        """Return a path by id as the described path by name that it stands for."""
+        match = re.fullmatch(r"/repositories/\d+(/.*)?", path)
+        return f"/repos/owner/name{match[1] or ''}" if match else path
+
+    def _remember(self, request: Request) -> None:
+        permissions = request.token.permissions if request.token else None
+        self.state.seen.append(
+            Seen(request.method, request.path, request.query, request.headers, request.body, permissions)
+        )
+
+    def _authenticate(self, request: Request) -> None:
+        scheme, _, credential = request.headers.get("authorization", "").partition(" ")
+        if not scheme:
+            return
+        if credential.startswith("ghs_"):
+            request.token = self._token(credential)
+            return
+        self._check_jwt(credential)
+        request.is_app = True
+
+    def _token(self, credential: str) -> Token:
+        token = self.state.tokens.get(credential)
+        if token is None or token.expires_at <= self.state.now():
+            raise Refused(401, "Bad credentials")
+        return token
+
+    def _check_jwt(self, credential: str) -> None:
+        """Apply GitHub's rules for an App's signature, by GitHub's own clock."""
+        lenient = {"verify_exp": False, "verify_iat": False}
+        try:
+            claims = jwt.decode(credential, app_public_key(), algorithms=["RS256"], options=lenient)  # type: ignore[arg-type]  # an RSA key
+        except jwt.InvalidTokenError:
+            raise Refused(401, "A JSON web token could not be decoded") from None
+        now = self.state.now()
+        if claims["iat"] > now:
+            raise Refused(401, "'Issued at' claim ('iat') must be an Integer in the past")
+        if claims["exp"] > now + 600:
+            raise Refused(401, "'Expiration time' claim ('exp') is too far in the future")
+        if claims["exp"] <= now:
+            raise Refused(401, "'Expiration time' claim ('exp') must be in the future")
+        if str(claims["iss"]) != str(APP_ID):
+            raise Refused(404, "Integration not found")
+
+    def _fail(self, handler: BaseHTTPRequestHandler, fault: Fault) -> None:
+        if fault.drop:
+            handler.close_connection = True
+            handler.connection.close()
+            return
+        body = {"message": "Server Error"} if fault.body is None else fault.body
+        self._send(handler, fault.status, body, dict(fault.headers))
+
+    def _send(self, handler: BaseHTTPRequestHandler, status: int, data: Any, headers: dict[str, str]) -> None:
+        content = b"" if data is None else data if isinstance(data, bytes) else json.dumps(data).encode()
+        handler.send_response_only(status)
+        date = email.utils.formatdate(self.state.now(), usegmt=True)
+        named = {"Date": date, "Content-Type": "application/json; charset=utf-8", **headers}
+        for name, value in named.items():
+            handler.send_header(name, value)
+        if status != 204:
+            handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    def _log(self, handler: BaseHTTPRequestHandler) -> None:
+        """Give out a job's log as the storage does: to whoever has the address, and no token."""
+        number = int(urlsplit(handler.path).path.rpartition("/")[2])
+        if handler.headers.get("authorization"):
+            self.state.broken.append("a token was sent to where logs are stored")
+        log = self.state.logs.get(number)
+        self._send(handler, 200 if log is not None else 404, log or b"", {"Content-Type": "text/plain"})
+
+    # -- git ----------------------------------------------------------------------------------------
+
+    def _git(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        path, _, query = handler.path.partition("?")
+        match = re.match(r"/([^/]+/[^/]+?)\.git/", path)
+        writes = "git-receive-pack" in handler.path
+        refusal = self._git_refusal(handler, match[1] if match else "", writes=writes)
+        if refusal:
+            status, headers = refusal
+            self._send(handler, status, b"", {"Content-Type": "text/plain", **headers})
+            return
+        environment = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": "/nonexistent",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_PROJECT_ROOT": str(self.state.local.root / "repos"),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "REMOTE_USER": "x-access-token",
+            "PATH_INFO": unquote(path),
+            "QUERY_STRING": query,
+            "REQUEST_METHOD": handler.command,
+            "CONTENT_TYPE": handler.headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": str(len(body)),
+            "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
+        }
+        command = ["git", "-c", "safe.directory=*", "-c", "http.receivepack=true", "http-backend"]
+        done = subprocess.run(command, input=body, env=environment, capture_output=True, check=True)
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        self._send(handler, int(fields.pop("Status", "200").split()[0]), content, fields)
+
+    def _git_refusal(
+        self, handler: BaseHTTPRequestHandler, full_name: str, *, writes: bool
+    ) -> tuple[int, dict[str, str]] | None:
+        scheme, _, encoded = (handler.headers.get("Authorization") or "").partition(" ")
+        if scheme != "Basic":
+            return 401, {"WWW-Authenticate": 'Basic realm="GitHub"'}
+        user, _, secret = base64.b64decode(encoded).decode().partition(":")
+        try:
+            token = self._token(secret)
+        except Refused:
+            return 401, {"WWW-Authenticate": 'Basic realm="GitHub"'}
+        ids = {int(each.id): each.full_name for each in self.state.local.repositories()}
+        if user != "x-access-token" or full_name not in {ids.get(each) for each in token.repository_ids}:
+            return 404, {}
+        level = token.permissions.get("contents", "")
+        return None if level == "write" or (level == "read" and not writes) else (403, {})
+
+
+def _chunks(stream: Any) -> bytes:
+    content = b""
+    while size := int(stream.readline().split(b";")[0], 16):
+        content += stream.read(size)
+        stream.readline()
+    stream.readline()
+    return content

@@ -1,0 +1,161 @@
+"""What a GitHub holds beside issues and git: installations, tokens, checks, reviews, deliveries, faults."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from domain.model import Actor
+from providers.local.ground import BOT
+from providers.local.people import LocalWorld
+
+APP_ID = 4711
+SLUG = "fixwright"
+OWNER = "octo"
+
+ALL_PERMISSIONS = {
+    "metadata": "read",
+    "contents": "write",
+    "issues": "write",
+    "pull_requests": "write",
+    "checks": "write",
+    "actions": "read",
+    "statuses": "read",
+}
+EVENTS = ["issues", "issue_comment", "pull_request", "pull_request_review", "check_run", "repository"]
+
+
+@functools.cache
+def _key() -> rsa.RSAPrivateKey:
+    """One App's private key for all tests of a process: making one takes a while, as does reading it."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def app_public_key() -> rsa.RSAPublicKey:
+    return _key().public_key()
+
+
+@functools.cache
+def app_key() -> str:
+    """The private key as GitHub hands it out."""
+    return (
+        _key()
+        .private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+        .decode()
+    )
+
+
+@dataclass
+class Installation:
+    """The App in one account. `suspended` and `permissions` are for tests to change."""
+
+    id: int
+    account: str
+    permissions: dict[str, str] = field(default_factory=lambda: dict(ALL_PERMISSIONS))
+    suspended: bool = False
+
+
+@dataclass(frozen=True)
+class Token:
+    installation: Installation
+    repository_ids: frozenset[int]
+    permissions: Mapping[str, str]
+    expires_at: float
+
+
+@dataclass
+class Fault:
+    """What happens to the next `times` requests that match, instead of an answer or after the act."""
+
+    method: str
+    path: str
+    status: int = 502
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    times: int = 1
+    acted: bool = False
+    drop: bool = False
+    """Close the connection without a word."""
+
+    def matches(self, method: str, path: str) -> bool:
+        is_method = re.fullmatch(self.method, method) is not None
+        return self.times > 0 and is_method and re.fullmatch(self.path, path) is not None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request that came in, with what it was signed by."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Any
+    permissions: Mapping[str, str] | None = None
+
+
+class GithubState:
+    """All of it. Issues, people, pull requests and git are those of an embedded forge."""
+
+    def __init__(self, root: Path) -> None:
+        self.local = LocalWorld(root)
+        self.bot: Actor = BOT
+        self.installations: dict[str, Installation] = {}
+        self.app_permissions = dict(ALL_PERMISSIONS)
+        self.app_events = list(EVENTS)
+        self.tokens: dict[str, Token] = {}
+        self.revoked: list[str] = []
+        self.faults: list[Fault] = []
+        self.seen: list[Seen] = []
+        self.broken: list[str] = []
+        """What broke GitHub's own description; a test's stage fails on any."""
+        self.old_names: dict[str, int] = {}
+        self.drafts_refused: set[int] = set()
+        self.label_case: dict[str, str] = {}
+        self.checks: list[dict[str, Any]] = []
+        self.statuses: list[dict[str, Any]] = []
+        self.logs: dict[int, bytes] = {}
+        self.log_host = ""
+        self.threads: dict[int, list[dict[str, Any]]] = {}
+        self.review_comments: list[dict[str, Any]] = []
+        self.deliveries: list[dict[str, Any]] = []
+        self.transferred: dict[tuple[int, int], str] = {}
+        self.clock_ahead = 0.0
+        self.token_seconds = 3600.0
+        self._ids = itertools.count(1000)
+
+    def now(self) -> float:
+        """This GitHub's own clock, in seconds since 1970."""
+        return time.time() + self.clock_ahead
+
+    def next_id(self) -> int:
+        return next(self._ids)
+
+    def install(self, account: str) -> Installation:
+        """Return the App's installation in an account, made on first use."""
+        if account not in self.installations:
+            self.installations[account] = Installation(id=self.next_id(), account=account)
+        return self.installations[account]
+
+    def installation(self, number: int) -> Installation | None:
+        return next((each for each in self.installations.values() if each.id == number), None)
+
+    def take_fault(self, method: str, path: str) -> Fault | None:
+        for fault in self.faults:
+            if fault.matches(method, path):
+                fault.times -= 1
+                return fault
+        return None
