@@ -138,11 +138,15 @@ def _expected(change: str, bug: PastBug) -> bool | None:
 
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
-    table = Table(title="Verdicts on past bugs: ✓ verified, – refused, in red where it is wrong")
+    table = Table(
+        title="Verdicts on past bugs: ✓ verified, – refused, in red where it is wrong",
+        caption="\n".join(f"{_letter(place)}: {change}" for place, change in enumerate(MAKERS)),
+        caption_justify="left",
+    )
     table.add_column("past bug", no_wrap=True)
-    table.add_column("base: passed / failed", justify="right")
-    for change in MAKERS:
-        table.add_column(change, justify="center")
+    table.add_column("base: passed / failed", no_wrap=True, justify="right")
+    for place, _ in enumerate(MAKERS):
+        table.add_column(_letter(place), justify="center")
     for outcome in outcomes:
         cells = [
             ("✓" if line.verified else "–") if line.right else f"[bold red]{'✓' if line.verified else '–'}[/]"
@@ -150,6 +154,10 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
         ]
         table.add_row(outcome.case, outcome.base or "not tried", *cells)
     return table
+
+
+def _letter(place: int) -> str:
+    return chr(ord("a") + place)
 
 
 def _summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, int | float]:

@@ -94,7 +94,11 @@ def swallowed(case: Releases) -> Changed:
 
 def deleted(case: Releases) -> Changed:
     """Fix it, and delete a test file that was there."""
-    victims = [path for path in sorted(case.old) if _is_test(path) and path not in case.bug.tests]
+    victims = [
+        path
+        for path, (content, _) in sorted(case.old.items())
+        if _is_test(path) and path not in case.bug.tests and b"def test" in content
+    ]
     victim = victims[0] if victims else case.bug.tests[0]
     return {**real_fix(case), victim: None}
 
