@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop guard-bench redteam redteam-bites docs clean
+	bench-stop guard-bench verdict-bench redteam redteam-bites docs clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -49,6 +49,10 @@ bench-stop: setup
 
 bench-sandbox: setup
 	@$(BIN)/python -m evals.bench_sandbox
+
+# Judges real past bugs: the real fix must be called verified, what only looks like one must not.
+verdict-bench: setup
+	@$(BIN)/python -m evals.verdict $(CASES)
 
 setup: $(VENV)/.ready $(TOOLS)/.ready
 	@command -v bwrap >/dev/null 2>&1 || sh .ci/bubblewrap

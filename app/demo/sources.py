@@ -28,7 +28,7 @@ LEFT_OUT = frozenset(
 
 def files_of(case: Case, cache: Path) -> Files:
     """Return the files of a case's repository; archives are kept in `cache`. Raises ConfigurationError."""
-    found = dict(_shipped(case)) if case.files else dict(_unpacked(_archive(case, cache)))
+    found = dict(_shipped(case)) if case.files else package_files(case.package, case.version, cache)
     if not found:
         raise ConfigurationError(f"the case has no files: {case.files or case.package}")
     if case.config:
@@ -36,13 +36,22 @@ def files_of(case: Case, cache: Path) -> Files:
     return found
 
 
+def package_files(package: str, version: str, cache: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the files of a source distribution, fetched once into `cache`. Raises ConfigurationError."""
+    return dict(_unpacked(_archive(package, version, cache)))
+
+
 def is_fetched(case: Case, cache: Path) -> bool:
     """Tell whether a case's archive is in the cache already."""
-    return any(_folder(case, cache).glob("*"))
+    return _is_there(_folder(case.package, case.version, cache))
 
 
-def _folder(case: Case, cache: Path) -> Path:
-    return cache / f"{case.package}-{case.version}"
+def _is_there(folder: Path) -> bool:
+    return any(folder.glob("*"))
+
+
+def _folder(package: str, version: str, cache: Path) -> Path:
+    return cache / f"{package}-{version}"
 
 
 def _shipped(case: Case) -> Iterator[tuple[str, tuple[bytes, int]]]:
@@ -56,13 +65,13 @@ def _shipped(case: Case) -> Iterator[tuple[str, tuple[bytes, int]]]:
             )
 
 
-def _archive(case: Case, cache: Path) -> Path:
+def _archive(package: str, version: str, cache: Path) -> Path:
     """Fetch the source distribution by name and version with the index that pip is set up for here."""
-    folder = _folder(case, cache)
-    if not is_fetched(case, cache):
+    folder = _folder(package, version, cache)
+    if not _is_there(folder):
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as arriving:
-            _fetch(f"{case.package}=={case.version}", Path(arriving) / "got")
+            _fetch(f"{package}=={version}", Path(arriving) / "got")
             shutil.rmtree(folder, ignore_errors=True)
             (Path(arriving) / "got").rename(folder)
     return next(path for path in sorted(folder.iterdir()) if path.is_file())
