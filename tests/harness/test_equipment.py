@@ -108,6 +108,7 @@ def test_nothing_is_detected_unless_the_operator_allows_setups(root: Path, uid: 
     files = {**CALC, "test_calc.py": USES_DEP, "requirements.txt": "dep\n"}
     result = Place(root, uid, files, SetupRules()).attempt(FIX, SHOW)
     assert result.reason is Reason.ENVIRONMENT and "missing `dep`" in result.detail
+    assert "`setup.commands` in `.fixwright.yml`" in result.detail
 
 
 @pytest.mark.long
