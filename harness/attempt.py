@@ -29,6 +29,8 @@ from harness.ground import Ground, Preparation
 from harness.inspection import Inspection
 from harness.journal import Journal, PhaseNote
 from harness.order import AttemptResult, Bench, Ended, Order, Progress
+from harness.setup.detect import CURABLE
+from harness.setup.failure import HINT
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind
 from harness.verify import Baseline
 
@@ -145,7 +147,8 @@ class AttemptRun:
         if problem is None or problem.kind is ProblemKind.NO_TESTS:
             return
         if self.order.task.category is not Category.DOCS:
-            raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, _explained(problem))
+            hint = HINT if problem.kind in CURABLE and not self.known.prepared else ""
+            raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, _explained(problem, hint))
 
     def _claim_of_unpublished(self, ground: Ground) -> Claim | None:
         """Return the report on verified work that only could not be published, if the worktree holds it."""
@@ -190,6 +193,6 @@ class AttemptRun:
         )
 
 
-def _explained(problem: EnvironmentProblem) -> str:
-    """Return what is wrong with the test environment, the lines that show it, and the way out."""
-    return "\n\n".join(filter(None, [problem.what, "\n".join(problem.lines), problem.fix]))
+def _explained(problem: EnvironmentProblem, hint: str) -> str:
+    """Return what is wrong with the test environment, the lines that show it, and the ways out."""
+    return "\n\n".join(filter(None, [problem.what, "\n".join(problem.lines), problem.fix, hint]))

@@ -92,7 +92,7 @@ class Equipment:
                 note.text = str(failure).partition("\n")[0]
                 if self.order.task.category is Category.DOCS:
                     return NOTHING  # documentation can be judged without the tests
-                raise Ended(Outcome.DECLINED, Reason.ENVIRONMENT, str(failure)) from None
+                raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, str(failure)) from None
             note.text = prepared.note
             return prepared
 

@@ -17,7 +17,9 @@ from harness.testing.plan import Runner
 
 Has = Callable[[str], bool]
 
-_CURABLE = frozenset({ProblemKind.IMPORT, ProblemKind.TOOL_MISSING, ProblemKind.UNREADABLE})
+CURABLE = frozenset({ProblemKind.IMPORT, ProblemKind.TOOL_MISSING, ProblemKind.UNREADABLE})
+"""Problems of a suite that a set-up may mend."""
+
 _TEST_NAMES = ("test", "tests", "testing", "dev", "develop", "development")
 _REQUIREMENTS = re.compile(
     r"(?:requirements/)?(?:(?:test|tests|testing|dev|develop|development)[-_.]?requirements"
@@ -61,7 +63,7 @@ class Files:
 def is_needed(baseline: Baseline) -> bool:
     """Tell whether a base's suite shows that something has to be installed for it."""
     if baseline.problem is not None:
-        return baseline.problem.kind in _CURABLE
+        return baseline.problem.kind in CURABLE
     cases = baseline.observed.cases.values() if baseline.observed else ()
     return any(case.collection and missing_modules(case.message) for case in cases)
 

@@ -11,23 +11,32 @@ from harness.setup.rules import Refusal, names_of
 _DIED = frozenset({134, 135, 137, 139})
 """Exit codes of aborts, bus errors, kills and segmentation faults: how programs end that get no memory."""
 
+_GUIDE = "docs/how-to/dependencies.md"
+_OFFLINE = (
+    "Set-ups have no network here. The operator opens it with FIXWRIGHT_SETUP_HOSTS=auto, or with names of "
+    f"hosts ({_GUIDE}); without one, `setup.commands` in `.fixwright.yml` has to do without."
+)
+HINT = f"Or `setup.commands` in `.fixwright.yml` installs what is missing ({_GUIDE})."
+"""For a suite that lacks something, where no set-up was tried."""
+
 _LAST_LINES = 12
 _LAST_CHARACTERS = 800
 _MOST_REFUSALS = 5
-_GUIDE = "docs/how-to/dependencies.md"
 
 
 class SetupFailed(Exception):
     """The repository's tests cannot be given what they need; its text says why, and what to do."""
 
 
-def command_failed(result: CommandResult, refused: Sequence[Refusal], *, why: str) -> SetupFailed:
+def command_failed(
+    result: CommandResult, refused: Sequence[Refusal], *, why: str, offline: bool = False
+) -> SetupFailed:
     """Return the failure of one command: its last lines, the hosts that were refused, the way out."""
     lines = [line.rstrip()[:300] for line in plain(result.output).splitlines() if line.strip()]
     how = "took too long" if result.timed_out else result.killed or f"exit code {result.exit_code}"
     parts = [f"The set-up failed at `{result.command[:300]}` ({how}; chosen by {why})."]
     parts += [f"Not let through:\n{names_of(refused[:_MOST_REFUSALS])}"] if refused else []
-    parts.append(_way_out(result, refused))
+    parts.append(_OFFLINE if offline else _way_out(result, refused))
     parts += ["\n".join(_last(lines))] if lines else []
     return SetupFailed("\n\n".join(parts))
 

@@ -136,7 +136,8 @@ class SetupRun:
                 self._fail(replace(result, command=_shown(command, self.plan)), proxy)
 
     def _fail(self, result: CommandResult, proxy: SetupProxy | None) -> None:
-        raise command_failed(result, proxy.refused if proxy else (), why=self.plan.why)
+        refused = proxy.refused if proxy else ()
+        raise command_failed(result, refused, why=self.plan.why, offline=not self.rules.is_online)
 
     def _gathered(self, corner: Path, found: Findings) -> tuple[Path, Record]:
         """Move what is kept into one directory, each thing under a number: no name of it leads anywhere."""

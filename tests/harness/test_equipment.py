@@ -90,7 +90,7 @@ def test_a_setup_that_fails_ends_the_attempt_before_the_agent(root: Path, uid: i
     config = "setup: {commands: ['echo cannot find lamp-oil; exit 4']}\n"
     place = Place(root, uid, {**CALC, ".fixwright.yml": config}, SetupRules())
     result = place.attempt(FIX, SHOW)
-    assert (result.outcome, result.reason) == (Outcome.DECLINED, Reason.ENVIRONMENT)
+    assert (result.outcome, result.reason) == (Outcome.UNJUDGED, Reason.ENVIRONMENT)
     assert "cannot find lamp-oil" in result.detail and "exit code 4" in result.detail
     assert place.shop.journal.steps == [] and place.shop.left_over() == []
     assert "exit code 4" in place.notes("set-up")[0]
@@ -108,6 +108,7 @@ def test_nothing_is_detected_unless_the_operator_allows_setups(root: Path, uid: 
     files = {**CALC, "test_calc.py": USES_DEP, "requirements.txt": "dep\n"}
     result = Place(root, uid, files, SetupRules()).attempt(FIX, SHOW)
     assert result.reason is Reason.ENVIRONMENT and "missing `dep`" in result.detail
+    assert "`setup.commands` in `.fixwright.yml`" in result.detail
 
 
 @pytest.mark.long
