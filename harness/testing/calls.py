@@ -89,6 +89,8 @@ def _inner(words: tuple[Word, ...]) -> tuple[Word, ...]:
         return _without_options(
             words[2:], frozenset({"--with", "--extra", "--group", "-p", "--python", "-e"})
         )
+    if name in {"sh", "bash"} and second.rsplit("/", 1)[-1] in {"mvnw", "gradlew"}:
+        return words[1:]
     if name == "yarn" and second in _DIRECT_BINARIES:
         return words[1:]
     if _PYTHON.fullmatch(words[0].text):

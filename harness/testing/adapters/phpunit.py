@@ -71,4 +71,8 @@ class PhpunitAdapter(Adapter):
         """Read the report; without one, the counts that were printed."""
         if not evidence.reports:
             return read_output(evidence.output)
-        return read_junit(evidence.reports[0], place=lambda case: (evidence.relative(case.file), case.name))
+        # Pest writes the test's name behind the file, with two colons between them.
+        return read_junit(
+            evidence.reports[0],
+            place=lambda case: (evidence.relative(case.file.partition("::")[0]), case.name),
+        )

@@ -314,6 +314,16 @@ def test_a_test_that_stands_twice_counts_by_its_worse_outcome() -> None:
     assert (reading.passed, reading.failed) == (0, 1)
 
 
+def test_pest_names_its_file_with_the_test() -> None:
+    data = (
+        b'<testsuites><testsuite><testcase name="it works" time="0.1" '
+        b'file="tests/Unit/LampTest.php::it works"/></testsuite></testsuites>'
+    )
+    reading = read(Runner.PHPUNIT, data)
+
+    assert reading is not None and set(reading.cases) == {"tests/Unit/LampTest.php::it works"}
+
+
 def test_every_runner_has_its_adapter() -> None:
     assert {adapter.runner for adapter in ADAPTERS} == set(Runner)
 

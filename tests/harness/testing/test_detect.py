@@ -209,6 +209,8 @@ def package(script: str, **others: str) -> str:
         ({}, "tox -e py311", Runner.PYTEST, Reach.ENVIRONMENT),
         ({}, "bundle exec rspec", Runner.RSPEC, Reach.CALL),
         ({}, "./mvnw -B test", Runner.MAVEN, Reach.CALL),
+        ({"pom.xml": "", "mvnw": ""}, None, Runner.MAVEN, Reach.CALL),
+        ({"build.gradle": "", "gradlew": ""}, None, Runner.GRADLE, Reach.CALL),
         ({}, "cargo nextest run", Runner.NEXTEST, Reach.CALL),
         ({}, "bash -c 'pytest'", Runner.PYTEST, Reach.CALL),
     ],
