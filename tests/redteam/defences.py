@@ -171,8 +171,8 @@ GIT = (
         f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c78 link to a key]",
     ),
     _one(
-        "protected paths", "harness/change/policy.py",
-        "guarded = (*DEFAULT_PROTECTED, *protected)", "guarded = (*protected,)",
+        "protected paths", "harness/change/protected.py",
+        "DEFAULT_PROTECTED = (*CI_DEFINITIONS,", "DEFAULT_PROTECTED = () and (*CI_DEFINITIONS,",
         f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c79 workflow edited]",
     ),
     _one(
