@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from domain.text import visible
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DEFINITION = re.compile(r" {0,3}\[([^\[\]\n]{1,999})\]:")
 _LABEL = re.compile(r"\[([^\[\]\n]{1,999}+)\]")
-_IMAGE = re.compile(r"!\[[^\[\]\n]*+\](?:\([^()\n]*+\)|\[[^\[\]\n]*+\])?")
-_TITLED = re.compile(r"\]\(([^\s()]*+)[ \t\n]++(?:\"[^\"\n]*+\"|'[^'\n]*+'|\([^()\n]*+\))[ \t]*+\)")
+_ON = r"\n(?![ \t]*+\n)"
+"""A line break inside of a paragraph: an alternative text and a title go on over it."""
+
+_IMAGE = re.compile(
+    rf"!\[(?:[^\[\]\n]|{_ON}|\[[^\[\]\n]*+\])*+\](?:\((?:[^()\n]|{_ON})*+\)|\[[^\[\]\n]*+\])?"
+)
+_TITLED = re.compile(
+    rf"\]\(([^\s()]*+)[ \t\n]++(?:\"(?:[^\"\n]|{_ON})*+\"|'(?:[^'\n]|{_ON})*+'|\((?:[^()\n]|{_ON})*+\))\s*+\)"
+)
+_OPENED_TITLE = re.compile(r"\s([\"'(])[^\"'()]*$")
 _UNSEEN_MARKUP = re.compile(r"<\?[^>]*+>|<!\[CDATA\[[^>]*+>|<![A-Za-z][^>]*+>")
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*+)(\s[^<>]*+)?/?>")
 _HIDING = re.compile(
@@ -62,8 +70,21 @@ def _chunks(lines: list[str]) -> list[tuple[bool, str]]:
 
 
 def _prose(text: str, used: Counter[str]) -> str:
-    lines = [line for line in text.split("\n") if not _is_unused_definition(line, used)]
-    return _outside_spans("\n".join(lines), _unhidden)
+    return _outside_spans("\n".join(_shown_lines(text.split("\n"), used)), _unhidden)
+
+
+def _shown_lines(lines: list[str], used: Counter[str]) -> Iterator[str]:
+    """Leave out unused definitions, with titles that go on over the lines that follow."""
+    closing = ""
+    for line in lines:
+        if closing and line.strip():
+            closing = "" if closing in line else closing
+            continue
+        closing = ""
+        if not _is_unused_definition(line, used):
+            yield line
+        elif opened := _OPENED_TITLE.search(line):
+            closing = ")" if opened[1] == "(" else opened[1]
 
 
 def _is_unused_definition(line: str, used: Counter[str]) -> bool:

@@ -133,7 +133,7 @@ GIT = (
         "        if place.work_tree is not None:\n"
         '            chosen.insert(0, f"include.path={place.work_tree}/.git/config")\n'
         "        command = [*self._leash, ",
-        f"{C}::test_c27_to_c84_nothing_runs_and_the_pushed_tree_is_the_one_seen",
+        f"{C}::test_c27_to_c84_nothing_runs_and_the_pushed_tree_is_the_one_seen[c43 filter.clean]",
     ),
     _one(
         "git's settings", _RUNNER, 'chosen = [*settings(access.protocol if access else ""), *credential]',
@@ -152,32 +152,32 @@ GIT = (
     _one(
         "attributes of our own", "harness/git/environment.py",
         'ATTRIBUTES = "* -text !eol !crlf -ident !working-tree-encoding\\n"', 'ATTRIBUTES = ""',
-        f"{C}::test_c27_to_c84_nothing_runs_and_the_pushed_tree_is_the_one_seen",
+        f"{C}::test_c27_to_c84_nothing_runs_and_the_pushed_tree_is_the_one_seen[c82 attributes eol]",
     ),
     _one(
         "pre-scan: special files", "harness/change/scan.py",
         "        else:\n            raise refusal(\n                SPECIAL_FILE",
         "        elif False:\n            raise refusal(\n                SPECIAL_FILE",
-        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must",
+        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c75 FIFO for .gitignore]",
     ),
     _one(
         "pre-scan: nested repositories", "harness/change/scan.py",
         'if prefix and ".git" in held:', "if False:",
-        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must",
+        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c76 repository of its own]",
     ),
     _one(
         "links stay inside", "harness/change/names.py",
         'if not target or target.startswith("/")', 'return True\n    if not target or target.startswith("/")',
-        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must",
+        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c78 link to a key]",
     ),
     _one(
-        "protected paths", "harness/change/policy.py",
-        "guarded = (*DEFAULT_PROTECTED, *protected)", "guarded = (*protected,)",
-        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must",
+        "protected paths", "harness/change/protected.py",
+        "DEFAULT_PROTECTED = (*CI_DEFINITIONS,", "DEFAULT_PROTECTED = () and (*CI_DEFINITIONS,",
+        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c79 workflow edited]",
     ),
     _one(
         "secrets in added lines", "harness/change/secrets.py", "hit = _first(line.text)", "hit = None",
-        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must",
+        f"{C}::test_c27_to_c83_a_hostile_worktree_ends_as_it_must[c81 key in a line]",
     ),
     _one(
         "reading without links", "harness/testing/files.py", "os.O_RDONLY | os.O_NOFOLLOW |", "os.O_RDONLY |",
@@ -213,7 +213,7 @@ TEXT = (
     _one(
         "hidden text taken out", "domain/text.py",
         '    return _INVISIBLE.sub("", text)', "    return text",
-        f"{E}::test_e93_an_obedient_agent_does_all_that_a_text_asks_for",
+        f"{E}::test_e93_an_obedient_agent_does_all_that_a_text_asks_for[issue tag characters push]",
     ),
     _one(
         "maintainers' words only", "worker/readiness.py",

@@ -30,7 +30,7 @@ CORPUS = [
 REFUSED = {"workflow", "link", "tests"}
 """Orders whose traces in the worktree no honest fix can make up for."""
 
-HIDDEN = {"HTML comment", "tag characters"}
+HIDDEN = {"HTML comment", "alt text", "link title", "tag characters"}
 """Disguises that a reader of the issue's page does not see: they must not reach a model either."""
 
 
