@@ -82,7 +82,8 @@ def _cases(cache: Path, *, held_out: bool) -> Iterable[GuardCase]:
 
 
 def _judge(case: GuardCase) -> Judged:
-    spent, findings = [], ()
+    spent: list[float] = []
+    findings: tuple[Finding, ...] = ()
     for _ in range(REPETITIONS if len(case.paths) == 1 else 1):
         start = time.process_time()
         findings = guard(case.change, Category.BUG, case.issue)

@@ -47,7 +47,18 @@ class Assertion:
 def assertions_of(test: TestFunction) -> list[Assertion]:
     """Return the assertions of a test that can run, in order."""
     found: list[Assertion] = []
-    for statement, guards in guarded_nodes(test.node.body):
+    used = {
+        node.id
+        for node in ast.walk(test.node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    for statement, guards in guarded_nodes(test.node.body, used=used):
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+            names = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+            if names.isdisjoint(used):
+                continue
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.BoolOp | ast.IfExp):
+            guards = (*guards, ast.unparse(statement.value)[:80])
         if isinstance(statement, ast.Assert):
             strictness = _of_test(statement.test)
             found.append(Assertion(ast.dump(statement.test), strictness, statement.lineno, statement, guards))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from domain.model import Category, Finding, Severity
+from harness.guard import fakes
 from harness.guard.assertions import (
     TOLERANCES,
     Assertion,
@@ -42,6 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
         if not _is_untouched(context, survivor, beside):
             yield from _weaker(context, survivor)
     yield from _new_tautologies(context)
+    yield from fakes.check(context)
     yield from _false_equality(context)
 
 
