@@ -45,7 +45,15 @@ class Assertion:
 
 
 def assertions_of(test: TestFunction) -> list[Assertion]:
-    """Return the assertions of a test that can run, in order."""
+    """Return the assertions of a test that can run, in order; a test's node keeps what was found."""
+    kept: list[Assertion] | None = test.node.__dict__.get("assertions")
+    if kept is None:
+        kept = _assertions_of(test)
+        test.node.__dict__["assertions"] = kept
+    return kept
+
+
+def _assertions_of(test: TestFunction) -> list[Assertion]:
     found: list[Assertion] = []
     used = {
         node.id
