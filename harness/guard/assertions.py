@@ -45,9 +45,28 @@ class Assertion:
 
 
 def assertions_of(test: TestFunction) -> list[Assertion]:
-    """Return the assertions of a test that can run, in order."""
+    """Return the assertions of a test that can run, in order; a test's node keeps what was found."""
+    kept: list[Assertion] | None = test.node.__dict__.get("assertions")
+    if kept is None:
+        kept = _assertions_of(test)
+        test.node.__dict__["assertions"] = kept
+    return kept
+
+
+def _assertions_of(test: TestFunction) -> list[Assertion]:
     found: list[Assertion] = []
-    for statement, guards in guarded_nodes(test.node.body):
+    used = {
+        node.id
+        for node in ast.walk(test.node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    for statement, guards in guarded_nodes(test.node.body, used=used):
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+            names = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+            if names.isdisjoint(used):
+                continue
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.BoolOp | ast.IfExp):
+            guards = (*guards, ast.unparse(statement.value)[:80])
         if isinstance(statement, ast.Assert):
             strictness = _of_test(statement.test)
             found.append(Assertion(ast.dump(statement.test), strictness, statement.lineno, statement, guards))
@@ -247,7 +266,25 @@ def _literals(root: ast.AST) -> Iterator[str]:
         children = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.Assert):
             children = [node.test]
+        elif isinstance(node, ast.Call):
+            message = _message(node)
+            children = [child for child in children if child is not message]
         waiting += children
+
+
+def _message(node: ast.Call) -> ast.expr | None:
+    """Return the message that a unittest assertion is given last, by its place."""
+    name = dotted(node.func).rsplit(".", 1)[-1]
+    if not re.fullmatch(r"assert[A-Z]\w*|fail", name) or not node.args:
+        return None
+    fewest = 1 if re.fullmatch(r"assert(?:True|False|IsNone|IsNotNone)", name) else 0 if name == "fail" else 2
+    last = node.args[-1]
+    is_text = isinstance(last, ast.JoinedStr) or (
+        isinstance(last, ast.Constant) and isinstance(last.value, str)
+    )
+    is_made = isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mod | ast.Add)
+    is_made = is_made or (isinstance(last, ast.Call) and dotted(last.func).endswith("format"))
+    return last if len(node.args) > fewest and (is_text or is_made) else None
 
 
 def tolerances(test: TestFunction) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from harness.guard.assertions import all_literals, assertions_of, expected_literals
 from harness.guard.context import Context
-from harness.guard.python_code import Function, TestFunction, dotted, functions_of, tests_of
+from harness.guard.python_code import Function, TestFunction, dotted, functions_of, own_lines, tests_of
 from harness.guard.python_flow import goes_through
 from harness.testing.paths import is_test_file
 
@@ -27,11 +27,15 @@ class Lineage:
         self.grown: list[TestFunction] = []
         self._called: set[str] = set()
         for path, pair in sorted(context.python_tests(), key=lambda item: not is_test_file(item[0])):
-            self._read(pair.old, pair.new, is_collected=is_test_file(path))
+            self._read(path, pair.old, pair.new)
 
-    def _read(self, old: ast.Module | None, new: ast.Module | None, *, is_collected: bool) -> None:
+    def _read(self, path: str, old: ast.Module | None, new: ast.Module | None) -> None:
         before = tests_of(old)
-        now = tests_of(new) if is_collected else {}
+        now = {
+            name: test
+            for name, test in (tests_of(new) if is_test_file(path) else {}).items()
+            if name not in before or not self._is_same(path, before[name], test)
+        }
         for name, test in now.items():
             mine = _dumps(test)
             if name in before:
@@ -49,6 +53,10 @@ class Lineage:
                 helper = TestFunction(name, function, ())
                 self.surplus.update(_dumps(helper))
                 self.literals.update(all_literals(helper, None))
+
+    def _is_same(self, path: str, old: TestFunction, new: TestFunction) -> bool:
+        sides = self._context.lines(path, old=True), self._context.lines(path, old=False)
+        return own_lines(old, sides[0]) == own_lines(new, sides[1])
 
     def covers(self, test: TestFunction) -> bool:
         """Tell whether all that a lost test asserted is asserted elsewhere now; each may be used once."""

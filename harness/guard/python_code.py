@@ -41,6 +41,12 @@ class TestFunction:
         return [line for statement in self.node.body for line in ast.unparse(statement).splitlines()]
 
 
+def own_lines(test: TestFunction, lines: list[bytes]) -> list[bytes]:
+    """Return a test's own lines of its file, its decorators with them."""
+    first = min([test.node.lineno, *(item.lineno for item in test.node.decorator_list)])
+    return lines[first - 1 : test.node.end_lineno]
+
+
 def parse(source: bytes | None) -> tuple[ast.Module | None, str, int]:
     """Return (tree, problem, line); the tree is None for no source and for one that does not parse."""
     if source is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SPEAKS = re.compile(r"assert\w*|fail|skip\w*|raises|warns|xfail|exit")
@@ -19,18 +19,29 @@ def live_nodes(body: list[ast.stmt], *, calls: bool = True) -> Iterator[ast.stmt
 
 
 def guarded_nodes(
-    body: list[ast.stmt], guards: tuple[str, ...] = (), *, calls: bool = True
+    body: list[ast.stmt],
+    guards: tuple[str, ...] = (),
+    *,
+    calls: bool = True,
+    used: Collection[str] | None = None,
 ) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
-    """Walk statements that can run, each with the conditions that it runs under and that may not hold."""
+    """Walk statements that can run, each with the conditions that it runs under and that may not hold.
+
+    Of functions inside, only those are entered whose names are `used`, or that are decorated; None for all.
+    """
     for statement in body:
         yield statement, guards
-        if calls or not isinstance(statement, _FUNCTIONS):
+        if not isinstance(statement, _FUNCTIONS) or (calls and _is_used(statement, used)):
             for inner, more in _blocks(statement):
-                yield from guarded_nodes(inner, (*guards, *more), calls=calls)
+                yield from guarded_nodes(inner, (*guards, *more), calls=calls, used=used)
         if ends(statement):
             return
         if isinstance(statement, ast.If) and _leaves_quietly(statement):
             guards = (*guards, f"not ({ast.unparse(statement.test)})")
+
+
+def _is_used(node: ast.FunctionDef | ast.AsyncFunctionDef, used: Collection[str] | None) -> bool:
+    return used is None or bool(node.decorator_list) or node.name in used
 
 
 def _blocks(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], tuple[str, ...]]]:

@@ -214,10 +214,15 @@ def _module_skips(tree: ast.Module | None) -> list[int]:
 
 def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
     """Object to what keeps unittest from finding tests: `load_tests`, a class that is no TestCase now."""
+    known = {test.node.name for tree in (pair.old, pair.new) for test in tests_of(tree).values()}
     for node in pair.new.body if pair.new is not None else ():
         is_loader = isinstance(node, ast.FunctionDef) and node.name == "load_tests" and pair.old is not None
         if is_loader and "load_tests" not in _named(pair.old):
             yield critical(RULE, path, node.lineno, "`load_tests` decides which tests are loaded", _WHY)
+        for name in _unbound(node, known):
+            yield critical(
+                RULE, path, node.lineno, f"the test `{name}` is taken away when the file is loaded", _WHY
+            )
     before, now = _cases(pair.old), _cases(pair.new)
     for name, methods in before.items():
         if name not in now and methods:
@@ -225,6 +230,25 @@ def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
             if other is not None and other.name not in now and not other.name.startswith("Test"):
                 what = f"`{other.name}` is no TestCase any more, so its tests are not collected"
                 yield critical(RULE, path, other.lineno, what, _WHY)
+
+
+def _unbound(node: ast.stmt, known: set[str]) -> Iterator[str]:
+    """Yield names of tests that a statement of the outermost level deletes or gives another value."""
+    targets: list[ast.expr] = []
+    for inner in ast.walk(node) if not isinstance(node, ast.FunctionDef | ast.ClassDef) else ():
+        if isinstance(inner, ast.Assign | ast.Delete):
+            targets += inner.targets
+        elif isinstance(inner, ast.Call) and dotted(inner.func) in {
+            "globals.pop",
+            "globals.clear",
+            "globals.update",
+        }:
+            yield "globals()"
+    for target in targets:
+        if isinstance(target, ast.Name) and target.id in known:
+            yield target.id
+        elif isinstance(target, ast.Subscript) and dotted(target.value) in {"globals", "locals", "vars"}:
+            yield f"{dotted(target.value)}()[…]"
 
 
 def _named(tree: ast.Module | None) -> set[str]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from domain.model import Category, Finding, Severity
+from harness.guard import fakes
 from harness.guard.assertions import (
     TOLERANCES,
     Assertion,
@@ -23,7 +24,7 @@ from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
 from harness.guard.lineage import is_table
 from harness.guard.literals import is_named
-from harness.guard.python_code import Function, TestFunction, tests_of, walked
+from harness.guard.python_code import Function, TestFunction, own_lines, tests_of, walked
 from harness.guard.rh001 import Survivor, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
 
@@ -42,6 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
         if not _is_untouched(context, survivor, beside):
             yield from _weaker(context, survivor)
     yield from _new_tautologies(context)
+    yield from fakes.check(context)
     yield from _false_equality(context)
 
 
@@ -128,13 +130,10 @@ def _is_untouched(context: Context, survivor: Survivor, beside: dict[str, bool])
     return beside[path] and _decorators(survivor.old) == _decorators(survivor.new)
 
 
-def _text(context: Context, survivor: Survivor, *, old: bool) -> bytes:
-    """Return a test's own lines, its decorators with them."""
-    test = survivor.old if old else survivor.new
-    delta = context.change.deltas[survivor.old_path if old else survivor.path]
-    first = min([test.node.lineno, *(item.lineno for item in test.node.decorator_list)])
-    lines = context.lines(delta.path, old=old)
-    return b"\n".join(lines[first - 1 : test.node.end_lineno])
+def _text(context: Context, survivor: Survivor, *, old: bool) -> list[bytes]:
+    if old:
+        return own_lines(survivor.old, context.lines(survivor.old_path, old=True))
+    return own_lines(survivor.new, context.lines(survivor.path, old=False))
 
 
 def _assignments(tree: ast.Module | None) -> list[str]:

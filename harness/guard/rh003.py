@@ -47,6 +47,13 @@ def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
     for node in walked(tree) if tree is not None else ():
         if isinstance(node, ast.ExceptHandler) and _is_broad(node.type) and _drops(node.body):
             yield node, any(map(_is_log, node.body))
+        elif isinstance(node, ast.Try) and any(
+            isinstance(item, ast.Return | ast.Break) for item in node.finalbody
+        ):
+            yield (
+                ast.Try(body=[], handlers=[], orelse=[], finalbody=node.finalbody, lineno=node.lineno),
+                False,
+            )
         elif isinstance(node, ast.withitem) and dotted(node.context_expr).rsplit(".", 1)[-1] == "suppress":
             call = node.context_expr
             if isinstance(call, ast.Call) and any(dotted(argument) in _BROAD for argument in call.args):

@@ -50,7 +50,8 @@ def _configuration(delta: Delta, context: Context) -> Iterator[Finding]:
     elif name == "package.json":
         yield from _package(delta)
     elif name.lower() in {"makefile", "gnumakefile"}:
-        if _test_recipe(delta.old_text) != _test_recipe(delta.new_text):
+        is_of_docs = not {"doc", "docs"}.isdisjoint(PurePosixPath(delta.path).parts)
+        if not is_of_docs and _test_recipe(delta.old_text) != _test_recipe(delta.new_text):
             yield critical(RULE, delta.path, 0, "the recipe that runs the tests is changed", _WHY)
     elif name in {"noxfile.py", ".coveragerc", "babel.config.js", ".babelrc"} or name.startswith(
         "vite.config"

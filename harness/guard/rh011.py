@@ -72,6 +72,14 @@ def _rewritten(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and not (isinstance(statement.value, ast.Constant)):
+            for target in statement.targets:
+                if isinstance(target, ast.Name) and names.get(target.id, "").split(".")[0] not in {
+                    "",
+                    *_TEST_TOOLS,
+                }:
+                    yield target.id, statement.lineno
     for statement in live_nodes(tree.body, calls=False):
         targets: list[ast.expr] = []
         if isinstance(statement, ast.Assign | ast.Delete):

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from harness.guard.syntax.dialect import Dialect, holds
+from harness.guard.syntax.dialect import Dialect, holds, truth
 from harness.guard.syntax.model import Link
 from harness.guard.syntax.nodes import COMMENTS, STRINGS, is_literal, normal, text_of, without_key
 
 _SPEAKS = re.compile(
     r"\b(?:assert|expect|should|fail|Fatal|Error|throw|panic|raise|flunk|skip|Skip|t\.\w+\()"
+)
+_LATER = re.compile(
+    rb"(?:setTimeout|setInterval|setImmediate|queueMicrotask|process\.nextTick|time\.AfterFunc)\("
 )
 _EMPTY = frozenset({"array", "array_expression", "composite_literal", "object", "hash"})
 
@@ -23,7 +26,7 @@ def live(start: Node, dialect: Dialect) -> Iterator[Link]:
     while waiting:
         link = waiting.pop()
         node = link.node
-        if node.type in COMMENTS:
+        if node.type in COMMENTS or (link.up is not None and _is_never_called(node, start)):
             continue
         yield link
         if not node.child_count or (node.type in STRINGS and is_literal(node)):
@@ -37,6 +40,11 @@ def _below(link: Link, dialect: Dialect) -> Iterator[Link]:
     if node.type in dialect.branches:
         yield from _branches(link)
         return
+    if node.type in {"binary_expression", "binary"} and node.child_count == 3:
+        yield from _short_circuit(link)
+        return
+    if node.type == "call_expression" and _LATER.match(node.text or b""):
+        guards = (*guards, "when a time has passed")
     dead = _never_entered(node, dialect)
     is_block = node.type in dialect.blocks
     for child in without_key(node):
@@ -50,6 +58,36 @@ def _below(link: Link, dialect: Dialect) -> Iterator[Link]:
         leaving = _leaves_quietly(child, dialect)
         if leaving is not None:
             guards = (*guards, f"not {normal(leaving)[:80]}")
+
+
+def _is_never_called(node: Node, unit: Node) -> bool:
+    """Tell whether a function is made inside of a unit under a name that is nowhere used in it."""
+    if node.type not in {"function_declaration", "variable_declarator"}:
+        return False
+    value = node.child_by_field_name("value")
+    if node.type == "variable_declarator" and (
+        value is None or value.type not in {"arrow_function", "function_expression"}
+    ):
+        return False
+    name = node.child_by_field_name("name")
+    text = name.text if name is not None and name.type == "identifier" else None
+    return bool(text) and len(re.findall(rb"\b" + re.escape(text or b"") + rb"\b", unit.text or b"")) == 1
+
+
+def _short_circuit(link: Link) -> Iterator[Link]:
+    """Yield both sides of an expression; the second of `a && b` depends on the first."""
+    node, guards = link.node, link.guards
+    left, operator, right = node.children
+    yield Link(left, link, guards)
+    yield Link(operator, link, guards)
+    if operator.type not in {"&&", "||", "and", "or"}:
+        yield Link(right, link, guards)
+        return
+    value, decisive = truth(left), operator.type in {"&&", "and"}
+    if value is None or value is decisive:
+        yield Link(
+            right, link, guards if value is decisive else (*guards, f"{operator.type} {normal(left)[:80]}")
+        )
 
 
 def _branches(link: Link) -> Iterator[Link]:

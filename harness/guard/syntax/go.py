@@ -50,7 +50,7 @@ class Go(Dialect):
     probes = re.compile(r"testing\.(?:Testing|Short|Verbose|CoverMode|Init)|flag\.Lookup")
     exits = re.compile(r"os\.Exit|syscall\.Exit|runtime\.Goexit|log\.Fatal\w*")
     telling = re.compile(
-        r"-?test\.(?:v|run|paniconexit0|timeout|testlogfile)|_test\.go|\.test(?:\.exe)?|GO_TEST\w*|/_test/|testing\.tRunner|GOTEST\w*"
+        r"-?test\.\w*|_test\.go|\.test(?:\.exe)?|GO_TEST\w*|/_test/|testing\.tRunner|GOTEST\w*"
     )
     matching = re.compile(
         r"strings\.(?:Contains|HasPrefix|HasSuffix|EqualFold|Index|Replace|ReplaceAll|Count|Trim\w*)|bytes\.(?:Equal|Contains)|regexp\.\w+"
@@ -163,6 +163,13 @@ class Go(Dialect):
             yield from _dropped(node)
         elif kind == "assignment_statement":
             yield from _assigned(node, link)
+        elif kind == "short_var_declaration" and text_of(node.child_by_field_name("left")) in {
+            "t",
+            "tb",
+            "assert",
+        }:
+            if not names(node.child_by_field_name("right") or node) & {"t", "tb", "assert"}:
+                yield Sign(What.SHADOW, f"`{text_of(node)[:40]}` takes the runner's place", line)
         elif kind == "keyed_element" and re.fullmatch(r"InsecureSkipVerify:\s*true", text_of(node)):
             yield Sign(What.DANGER, "InsecureSkipVerify: true", line)
         elif kind == "binary_expression":
@@ -179,6 +186,13 @@ class Go(Dialect):
         """Nothing is replaced by its import path in Go."""
         del root
         return {}
+
+    def compared(self, node: Node) -> Iterator[Node]:
+        """Comparisons, cases, and the keys of maps."""
+        if node.type == "keyed_element" and node.named_children:
+            yield from node.named_children[0].named_children
+        else:
+            yield from super().compared(node)
 
     def is_program(self, path: str) -> bool:
         """Commands print."""

@@ -74,7 +74,8 @@ def parse_again(language: Language, old: Tree | None, source: bytes | None) -> T
     start, old_end, new_end = _differing(before, now)
     edited = old.copy()
     edited.edit(start, old_end, new_end, _point(before, start), _point(before, old_end), _point(now, new_end))
-    return _parser(language).parse(now, edited)
+    tree = _parser(language).parse(now, edited)
+    return parse(language, source) if tree is None or tree.root_node.has_error else tree
 
 
 def _differing(old: bytes, new: bytes) -> tuple[int, int, int]:

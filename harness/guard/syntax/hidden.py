@@ -50,6 +50,12 @@ def _pieces(node: Node) -> list[str] | None:
             return None
         if current.type in STRINGS and is_literal(current):
             found.append(text_of(current)[1:-1])
+        elif current.type == "template_string":
+            waiting += reversed(current.named_children)
+        elif current.type == "string_fragment":
+            found.append(text_of(current))
+        elif current.type == "template_substitution" and current.named_children:
+            waiting.append(current.named_children[0])
         elif current.type in {"binary_expression", "binary"} and current.children[1].type == "+":
             waiting += [current.children[2], current.children[0]]
         elif current.type == "parenthesized_expression" and current.named_children:

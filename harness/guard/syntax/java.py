@@ -10,6 +10,7 @@ from tree_sitter import Node
 from harness.guard.syntax.dialect import Dialect
 from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.java_asserts import bare, fluent, hamcrest, plain
+from harness.guard.syntax.javascript_errors import leaves_finally
 from harness.guard.syntax.model import EXACT, PARTIAL, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
     is_literal,
@@ -229,6 +230,8 @@ class Java(Dialect):
                 yield Sign(What.PROBE, "tests in the call stack or command line", line)
             elif re.match(r"System\.setProperty\(\s*\"(?:junit|surefire|java\.awt)", text):
                 yield Sign(What.TAMPER, "a property of the runner is set", line)
+        elif kind == "finally_clause":
+            yield from leaves_finally(node, self.ends - {"throw_statement"})
         elif kind == "binary_expression":
             yield from hidden_in(node)
         elif kind in {"method_declaration"}:

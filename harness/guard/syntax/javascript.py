@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from harness.guard.syntax.dialect import Dialect, string_of, truth
+from harness.guard.syntax.hidden import hidden_in
 from harness.guard.syntax.javascript_asserts import assertion_of
-from harness.guard.syntax.javascript_errors import FUNCTIONS, caught, caught_promise, function_in
+from harness.guard.syntax.javascript_errors import (
+    FUNCTIONS,
+    caught,
+    caught_promise,
+    function_in,
+    leaves_finally,
+)
 from harness.guard.syntax.javascript_probes import probed
+from harness.guard.syntax.javascript_signs import overridden, paired, shadows
 from harness.guard.syntax.model import ALWAYS, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
     STRINGS,
@@ -19,6 +27,7 @@ from harness.guard.syntax.nodes import (
     normal,
     statements,
     text_of,
+    walk,
 )
 
 _TESTS = re.compile(r"(?:[fx])?(?:it|test|specify)(?:\..*)?|Deno\.test|QUnit\.(?:test|only|skip|todo)")
@@ -236,6 +245,17 @@ class JavaScript(Dialect):
             return Call(self.chain(node), (), node)
         return None
 
+    def compared(self, node: Node) -> Iterator[Node]:
+        """Comparisons, cases, and the keys of objects and maps."""
+        if node.type == "pair" and node.children[0].type == "string":
+            yield node.children[0]
+        elif node.type == "new_expression" and re.fullmatch(
+            r"Map|Set", text_of(node.child_by_field_name("constructor"))
+        ):
+            yield from (item for item in walk(node) if item.type == "string")
+        else:
+            yield from super().compared(node)
+
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:
         """The rows of `it.each(…)`."""
         del extra
@@ -292,7 +312,7 @@ class JavaScript(Dialect):
             if _GLOBALS.fullmatch(target) or _RUNNER.fullmatch(target):
                 yield Sign(What.TAMPER, f"`{target}` is replaced", line)
         elif call.chain == "expect.extend" and first is not None:
-            yield from _overridden(first)
+            yield from overridden(first)
 
     def more(self, node: Node, link: Link) -> Iterator[Sign]:
         """Handlers that drop errors, assignments into the runner, probes of the environment."""
@@ -319,11 +339,17 @@ class JavaScript(Dialect):
             elif _PACKAGE_OF_TESTS.fullmatch(name):
                 yield Sign(What.PROBE, f"`{name}` is loaded", line)
         elif kind == "pair":
-            yield from _paired(node)
+            yield from paired(node)
+        elif kind in {"variable_declarator", "function_declaration"}:
+            yield from shadows(node)
+        elif kind == "finally_clause":
+            yield from leaves_finally(node, self.ends)
         elif kind == "shorthand_property_identifier_pattern" and self.telling.fullmatch(text_of(node)):
             yield Sign(What.PROBE, f"`{text_of(node)}`", line)
         elif kind == "jsx_attribute" and text_of(node).startswith("dangerouslySetInnerHTML"):
             yield Sign(What.DANGER, "dangerouslySetInnerHTML", line)
+        elif kind == "template_string":
+            yield from hidden_in(node)
         elif kind in {
             "binary_expression",
             "unary_expression",
@@ -368,22 +394,4 @@ def _option(pair: Node) -> Sign:
     return Sign(What.ONLY if key == "only" else What.SKIP, f"{{{key}: …}} {when}", line_of(pair))
 
 
-def _paired(node: Node) -> Iterator[Sign]:
-    key, value = string_of(node.child_by_field_name("key") or node), node.child_by_field_name("value")
-    if key == "rejectUnauthorized" and truth(value) is False:
-        yield Sign(What.DANGER, "rejectUnauthorized: false", line_of(node))
-    elif key == "shell" and value is not None and value.type == "true":
-        yield Sign(What.DANGER, "shell: true", line_of(node))
-
-
 _BUILT_IN = re.compile(r"to(?:Be|Equal|StrictEqual|Match|Contain|Throw|Have|Return)\w*")
-
-
-def _overridden(node: Node) -> Iterator[Sign]:
-    """Yield matchers of the runner's own that are put in place of themselves."""
-    for item in node.named_children:
-        name = text_of(item.child_by_field_name("key") or item.child_by_field_name("name") or item)
-        if re.fullmatch(
-            r"toBe|toEqual|toStrictEqual|toMatch|toContain|toThrow|toHaveLength|toBeTruthy", name
-        ):
-            yield Sign(What.TAMPER, f"the matcher `{name}` is replaced", line_of(item))

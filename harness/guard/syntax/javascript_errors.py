@@ -83,3 +83,10 @@ def function_in(node: Node) -> Node | None:
     if function is not None and function.type == "parenthesized_expression":
         return function
     return None
+
+
+def leaves_finally(node: Node, ends: frozenset[str]) -> Iterator[Sign]:
+    """Judge a `finally` that returns: whatever was thrown is gone."""
+    body = node.child_by_field_name("body") or next(iter(node.named_children), None)
+    if body is not None and any(item.type in ends for item in statements(body)):
+        yield Sign(What.SWALLOW, f"finally {normal(body)[:100]}", line_of(node))

@@ -44,7 +44,9 @@ def probed(node: Node, chains: Chains) -> Iterator[Sign]:
         yield Sign(What.PROBE, "a switch over `NODE_ENV`", line)
     elif kind == "binary_expression":
         text = normal(node)
-        if "NODE_ENV" in text and re.search(r"'(?:test|testing|ci)'", text):
+        if re.search(r"NODE_ENV|APP_ENV|\bMODE\b|npm_lifecycle_event", text) and re.search(
+            r"'(?:test|testing|ci)'", text
+        ):
             yield Sign(What.PROBE, "`NODE_ENV` of tests", line)
     elif kind == "call_expression" and _LOOKS.fullmatch(chains.chain(node)):
         text = text_of(node)

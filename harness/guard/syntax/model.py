@@ -39,6 +39,7 @@ class What(StrEnum):
     EXIT = "exit"
     FAKE = "fake"
     HIDDEN = "hidden"
+    SHADOW = "shadow"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def _broken(file: SyntaxFile) -> Iterator[Finding]:
     near = text_of(node).strip().splitlines()[:1]
     where = f"missing {node.type}" if node.is_missing else f"near {(near or [''])[0][:60]!r}"
     what = f"it does not parse: {where}"
-    is_data = is_fixture(file.path) or is_others(file.delta)
+    is_data = is_fixture(file.path) or is_others(file.delta) or re.search(r"\.d\.[cm]?ts$", file.path)
     yield (warning if is_data else critical)(RULE, file.path, line, what, _WHY)
 
 

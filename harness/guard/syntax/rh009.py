@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -20,6 +21,8 @@ from harness.guard.syntax.view import View
 RULE = "RH009"
 _WHY_NAME = "Code that knows it is being tested can pass every test and still be wrong for users."
 _WHY_HEART = "It answers the one input that a test uses, and leaves the fault as it is for every other."
+_NAMED = re.compile(r"\s|^[tT]est[_A-Z]")
+"""Titles of one word are words of the program's field, too."""
 _RETURNS = frozenset({"return_statement", "return", "return_expression"})
 
 
@@ -48,7 +51,7 @@ def _test_names(context: Context) -> frozenset[str]:
     found: set[str] = set()
     for file in context.files:
         views = [view for view in (*file.gone, *file.came) if view.unit.kind is Kind.TEST]
-        found |= {view.unit.short for view in views}
+        found |= {view.unit.short for view in views if _NAMED.search(view.unit.short)}
         if file.in_tests:
             name = PurePosixPath(file.path).name
             found |= {file.path, name, name.split(".")[0]}

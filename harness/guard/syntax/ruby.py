@@ -211,7 +211,7 @@ class Ruby(Dialect):
             if sent in {"eval", "system", "exec", "instance_eval", "class_eval", "spawn", "`"}:
                 yield Sign(What.DANGER, f"{call.last} :{sent}", line_of(node))
         if (
-            call.chain in {"allow().to", "expect().to"}
+            re.fullmatch(r"(?:allow|expect)(?:_any_instance_of)?\(\)\.to", call.chain)
             and first is not None
             and text_of(first).startswith("receive(")
         ):
@@ -248,6 +248,8 @@ class Ruby(Dialect):
         kind, line = node.type, line_of(node)
         if kind == "rescue":
             yield from _rescued(node, link)
+        elif kind == "ensure" and any(item.type == "return" for item in node.named_children):
+            yield Sign(What.SWALLOW, f"ensure {normal(node)[:100]}", line)
         elif kind == "rescue_modifier":
             handler = node.child_by_field_name("handler")
             if handler is not None and is_literal(handler):

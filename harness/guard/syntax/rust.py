@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -25,6 +26,7 @@ _TEST = re.compile(
     re.DOTALL,
 )
 _MACRO = re.compile(r"(?:\w+::)*(?:debug_|prop_|test_)?(assert\w*|panic|unreachable|ensure|verify|check)!")
+_LOOKS = re.compile(r'(?:current_exe|env::args|args_os)\b.*"[^"]*(?:deps|test)', re.DOTALL)
 _EXACT = re.compile(
     r"assert_eq|assert_matches|assert_snapshot|assert_debug_snapshot|assert_json\w*|assert_str_eq|assert_err|assert_ok_eq"
 )
@@ -137,7 +139,9 @@ class Rust(Dialect):
             return _unwrapped(call, link)
         if match[1] in {"panic", "unreachable"}:
             return _guarded(call, link)
-        return _macro(call, match[1])
+        made = _macro(call, match[1])
+        is_debug = call.chain.rsplit("::", 1)[-1].startswith("debug_")
+        return replace(made, strictness=min(made.strictness, PARTIAL)) if is_debug else made
 
     def guards(self, assertion: Assertion, link: Link) -> tuple[str, ...]:
         """The innermost condition around `panic!` is what is asserted."""
@@ -178,6 +182,8 @@ class Rust(Dialect):
                 and link.up.node.type == "expression_statement"
             ):
                 yield Sign(What.SWALLOW, f"{normal(node)[:120]};", line)
+            elif len(node.text or b"") < 400 and _LOOKS.search(text_of(node)):
+                yield Sign(What.PROBE, "tests in the command line", line)
             elif name.endswith("thread::current().name") or name == "thread::current":
                 yield Sign(What.PROBE, "the thread's name", line)
         elif kind == "attribute_item" and re.search(r"\bcfg(?:_attr)?\(.*\btest\b", text_of(node)):

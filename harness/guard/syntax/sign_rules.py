@@ -70,6 +70,9 @@ def _judged(file: SyntaxFile, view: View, sign: Sign) -> Iterator[Finding]:
                 yield critical(
                     "RH011", path, line, f"a test calls `{key}`, which can cut the run short", _TAMPERS
                 )
+        case What.SHADOW:
+            if in_tests:
+                yield critical("RH011", path, line, key, _TAMPERS)
         case What.HIDDEN:
             yield critical("RH012", path, line, f"`{key[:60]}` is put together from pieces", _HIDES)
         case _:
