@@ -708,10 +708,10 @@ def test_snapshots_may_change_where_the_issue_speaks_of_them_and_new_ones_may_co
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("test/deep.test.js", "f(" * 20_000 + ")" * 20_000),
-        ("test/open.test.js", "{" * 20_000),
-        ("src/wide.ts", "const a = [" + "1," * 20_000 + "];\n"),
-        ("a_test.go", "package a\n" + "func TestA(t *testing.T) {}\n" * 3_000),
+        ("test/deep.test.js", "f(" * 4_000 + ")" * 4_000),
+        ("test/open.test.js", "{" * 5_000),
+        ("src/wide.ts", "const a = [" + "1," * 3_000 + "];\n"),
+        ("a_test.go", "package a\n" + "func TestA(t *testing.T) {}\n" * 300),
         ("src/a.rs", "fn a() { m!(" + "(" * 5_000 + ")" * 5_000 + "); }\n"),
         ("lib/a.rb", "x = <<~A\n  text\n"),
         ("A.java", "class A { String s = \"\\ud800\"; }\n"),
