@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 
 from harness.guard.assertions import all_literals, assertions_of, expected_literals
 from harness.guard.context import Context
@@ -14,6 +15,9 @@ from harness.guard.python_flow import goes_through
 from harness.testing.paths import is_test_file
 
 _REMOVAL = re.compile(r"(?i)\b(?:remov|delet|drop|dead|unused|obsolete|get rid)")
+
+MOST_TABLES, MOST_LOST = 50, 200
+"""Tables that missing tests are looked for in, and missing tests that are looked for."""
 
 
 class Lineage:
@@ -26,6 +30,7 @@ class Lineage:
         self.literals: Counter[str] = Counter()
         self.grown: list[TestFunction] = []
         self._called: set[str] = set()
+        self._left = MOST_LOST
         for path, pair in sorted(context.python_tests(), key=lambda item: not is_test_file(item[0])):
             self._read(path, pair.old, pair.new)
 
@@ -64,7 +69,12 @@ class Lineage:
         if needed and needed <= self.surplus:
             self.surplus -= needed
             return True
-        return any(_is_row(test, table) for table in self.grown if is_table(table))
+        self._left -= 1
+        return self._left >= 0 and any(_is_row(test, table) for table in self._tables)
+
+    @cached_property
+    def _tables(self) -> list[TestFunction]:
+        return [test for test in self.grown if is_table(test)][:MOST_TABLES]
 
     def is_asked_for(self, test: TestFunction) -> bool:
         """Tell whether the issue asks to remove what a test was about, and the change does so."""

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+MOST_GUARDS = 20
+"""Conditions that are told for one place; more of them say no more."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SPEAKS = re.compile(r"assert\w*|fail|skip\w*|raises|warns|xfail|exit")
 
@@ -36,7 +38,7 @@ def guarded_nodes(
                 yield from guarded_nodes(inner, (*guards, *more), calls=calls, used=used)
         if ends(statement):
             return
-        if isinstance(statement, ast.If) and _leaves_quietly(statement):
+        if isinstance(statement, ast.If) and len(guards) < MOST_GUARDS and _leaves_quietly(statement):
             guards = (*guards, f"not ({ast.unparse(statement.test)})")
 
 

@@ -37,6 +37,8 @@ SIMILAR = 0.6
 """How alike two test bodies must be (0 to 1) for one to be the other under a new name."""
 
 
+MAX_ALTOGETHER = 4000
+"""Comparisons for one change; beyond these, what is missing counts as gone."""
 MAX_COMPARED = 200
 """New tests of a file that a missing one is compared with; beyond that it counts as gone."""
 
@@ -53,6 +55,8 @@ class _Census:
             for path, tests in self.new.items()
         }
         self._by_name: dict[str, list[tuple[str, TestFunction]]] = {}
+        self._alike: dict[tuple[str, str], tuple[str, TestFunction] | None] = {}
+        self._left = MAX_ALTOGETHER
         for path, tests in self._arrived.items():
             for test in tests:
                 self._by_name.setdefault(test.node.name, []).append((path, test))
@@ -64,7 +68,17 @@ class _Census:
                 return other_path, other
             if other_path == path and other.node.name == test.node.name:
                 return other_path, other
-        scored = [(likeness(test, other), other) for other in self._arrived[path][:MAX_COMPARED]]
+        key = (path, test.name)
+        if key not in self._alike:
+            self._alike[key] = self._most_alike(path, test)
+        return self._alike[key]
+
+    def _most_alike(self, path: str, test: TestFunction) -> tuple[str, TestFunction] | None:
+        others = self._arrived[path][:MAX_COMPARED]
+        self._left -= len(others)
+        if self._left < 0:
+            return None
+        scored = [(likeness(test, other), other) for other in others]
         best = max(scored, key=lambda pair: pair[0], default=None)
         return (path, best[1]) if best is not None and best[0] >= SIMILAR else None
 

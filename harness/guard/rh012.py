@@ -59,8 +59,11 @@ def _signs(tree: ast.Module | None) -> Iterator[tuple[str, int, Severity]]:
 
 def _put_together(node: ast.expr) -> str | None:
     """Return the text that an expression over constants makes, or None for any other expression."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    if not is_call and not isinstance(node, ast.BinOp | ast.JoinedStr | ast.Subscript):
+        return None
     is_long = next(islice(ast.walk(node), _MOST_NODES, None), None) is not None
-    return None if isinstance(node, ast.Constant) or is_long else _text(node)
+    return None if is_long else _text(node)
 
 
 def _text(node: ast.expr) -> str | None:

@@ -17,6 +17,10 @@ _SPEAKS = re.compile(
 _LATER = re.compile(
     rb"(?:setTimeout|setInterval|setImmediate|queueMicrotask|process\.nextTick|time\.AfterFunc)\("
 )
+DEEPEST = 300
+"""Levels below a unit; what is nested deeper is left unread: no code that people write is."""
+MOST_GUARDS = 20
+"""Conditions that are told for one place; more of them say no more."""
 _EMPTY = frozenset({"array", "array_expression", "composite_literal", "object", "hash"})
 
 
@@ -29,9 +33,10 @@ def live(start: Node, dialect: Dialect) -> Iterator[Link]:
         if node.type in COMMENTS or (link.up is not None and _is_never_called(node, start)):
             continue
         yield link
-        if not node.child_count or (node.type in STRINGS and is_literal(node)):
+        if link.depth > DEEPEST or not node.child_count or (node.type in STRINGS and is_literal(node)):
             continue
-        waiting.extend(reversed(list(_below(link, dialect))))
+        below = [Link(item.node, link, item.guards, link.depth + 1) for item in _below(link, dialect)]
+        waiting.extend(reversed(below))
 
 
 def _below(link: Link, dialect: Dialect) -> Iterator[Link]:
@@ -56,7 +61,7 @@ def _below(link: Link, dialect: Dialect) -> Iterator[Link]:
         if is_end(child, dialect):
             return
         leaving = _leaves_quietly(child, dialect)
-        if leaving is not None:
+        if leaving is not None and len(guards) < MOST_GUARDS:
             guards = (*guards, f"not {normal(leaving)[:80]}")
 
 

@@ -127,3 +127,4 @@ class Link:
     node: Node
     up: Link | None = None
     guards: tuple[str, ...] = ()
+    depth: int = 0

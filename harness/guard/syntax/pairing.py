@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from harness.guard.syntax.files import SyntaxFile
 from harness.guard.syntax.grammar import Language
@@ -16,6 +17,8 @@ from harness.testing.paths import is_test_file
 
 SIMILAR = 0.6
 """How alike two tests' lines must be (0 to 1) for one to be the other under a new name."""
+MOST_ALTOGETHER = 20_000
+MOST_TABLES = 50
 MOST_COMPARED = 200
 """New tests that a missing one is compared with; beyond that it counts as gone."""
 
@@ -41,6 +44,23 @@ class Tests:
         return found
 
 
+class _Lines:
+    """Lines of tests, each counted once; beyond so many comparisons, of none: then nothing is alike."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Counter[str]] = {}
+        self._left = MOST_ALTOGETHER
+
+    def of(self, view: View) -> Counter[str]:
+        """Return a test's lines."""
+        self._left -= 1
+        if self._left < 0:
+            return Counter()
+        if id(view) not in self._known:
+            self._known[id(view)] = lines_of(view)
+        return self._known[id(view)]
+
+
 def runs(view: View) -> bool:
     """Tell whether a test is in a file that a runner collects; in Rust that is any."""
     return view.unit.language is Language.RUST or is_test_file(view.unit.path)
@@ -58,11 +78,13 @@ def paired(files: Sequence[SyntaxFile]) -> Tests:
         by_full.setdefault((view.unit.path, view.unit.name), []).append(view)
         by_short.setdefault(view.unit.short, []).append(view)
         by_language.setdefault(view.unit.language, []).append(view)
-    waiting = gone
+    waiting, lines = gone, _Lines()
     for look in (
         lambda view: by_full.get((view.unit.path, view.unit.name), ()),
         lambda view: _where_it_runs(view, by_short.get(view.unit.short, ())),
-        lambda view: _alike(view, _where_it_runs(view, by_language.get(view.unit.language, ())), taken),
+        lambda view: _alike(
+            view, _where_it_runs(view, by_language.get(view.unit.language, ())), taken, lines.of
+        ),
     ):
         still: list[View] = []
         for view in waiting:
@@ -84,12 +106,12 @@ def _where_it_runs(view: View, others: Sequence[View]) -> Iterator[View]:
     return (other for other in others if not was_collected or runs(other))
 
 
-def _alike(view: View, others: Iterator[View], taken: set[int]) -> Iterator[View]:
-    mine, best, score = lines_of(view), None, SIMILAR
-    for compared, other in enumerate(item for item in others if id(item) not in taken):
-        if compared >= MOST_COMPARED:
-            break
-        theirs = lines_of(other)
+def _alike(
+    view: View, others: Iterator[View], taken: set[int], lines: Callable[[View], Counter[str]]
+) -> Iterator[View]:
+    mine, best, score = lines(view), None, SIMILAR
+    for other in islice((item for item in others if id(item) not in taken), MOST_COMPARED):
+        theirs = lines(other)
         total = mine.total() + theirs.total()
         likeness = 2 * (mine & theirs).total() / total if total else 0.0
         if likeness >= score:
@@ -116,7 +138,8 @@ def _without_covered(lost: list[View], tests: Tests) -> list[View]:
     tables = [view for view in filter(runs, tests.new) if view.loops or view.cases] + [
         new for old, new in tests.pairs if new.loops > old.loops or new.cases
     ]
-    return [view for view in kept if not any(_is_row(view, table) for table in tables)]
+    few = tables[:MOST_TABLES] if len(kept) <= MOST_COMPARED else []
+    return [view for view in kept if not any(_is_row(view, table) for table in few)]
 
 
 def _is_row(view: View, table: View) -> bool:

@@ -14,6 +14,8 @@ from harness.guard.syntax.model import Kind, Sign, Unit
 from harness.guard.syntax.nodes import COMMENTS
 
 _ATTRIBUTES = frozenset({"attribute_item", "inner_attribute_item", "decorator"})
+DEEPEST = 200
+"""Levels of suites, classes and blocks around a unit."""
 MOST_UNITS = 20_000
 """A file's further units are left unread: no file that people write has as many."""
 
@@ -34,6 +36,7 @@ class _Inside:
     owners: tuple[str, ...]
     marks: tuple[Sign, ...]
     in_tests: bool
+    depth: int = 0
 
 
 def differing(
@@ -108,7 +111,7 @@ def _below(
         if unit is not None:
             yield unit
             continue
-        if not dialect.opens(node, inside.in_tests):
+        if inside.depth > DEEPEST or not dialect.opens(node, inside.in_tests):
             if node.is_named:
                 name = " › ".join(inside.owners)
                 yield Unit(
@@ -150,4 +153,5 @@ def _inside(node: Node, extra: tuple[Node, ...], inside: _Inside, dialect: Diale
         (*inside.owners, owner) if owner else inside.owners,
         (*inside.marks, *dialect.around(node, extra)),
         inside.in_tests or dialect.begins_tests(node, extra),
+        inside.depth + 1,
     )
