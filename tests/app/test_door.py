@@ -297,6 +297,7 @@ def test_health_answers_without_the_database(sender: Sender) -> None:
     assert sender.get("/healthz").json == {"status": "ok"}
 
 
+@pytest.mark.long
 def test_a_rotation_of_secrets_takes_both(tmp_path: Path) -> None:
     old, new = b"o" * 32, b"n" * 32
     with running_web_process(tmp_path, FIXWRIGHT_WEBHOOK_SECRET=f"{new.decode()},{old.decode()}") as web:

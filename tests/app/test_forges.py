@@ -56,6 +56,7 @@ def test_served_forges_are_opened_checked_and_known_to_the_redactor(
     assert stage.state.tokens == {}
 
 
+@pytest.mark.long
 def test_our_own_ids_are_asked_when_they_are_needed(stage: GithubStage, settings: WorkerSettings) -> None:
     stage.state.faults.append(Fault("GET", ".*", times=99))
     with capture_logs() as logs:

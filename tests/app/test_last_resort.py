@@ -25,6 +25,7 @@ threading.Event().wait()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("then", ["pass", "threading.Event().wait()"])
 def test_it_gives_the_work_back_and_leaves_even_if_that_hangs(tmp_path: Path, then: str) -> None:
     note = tmp_path / "note"

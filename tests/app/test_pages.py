@@ -135,6 +135,7 @@ def test_a_receipt_that_is_not_there_is_said_to_be_missing(client: TestClient, n
     assert answer.status_code == 404
 
 
+@pytest.mark.long
 def test_without_a_token_there_is_no_console(tmp_path: Path) -> None:
     with running_web_process(tmp_path, FIXWRIGHT_CONSOLE_TOKEN="") as web:
         sender = Sender(web.port, b"")

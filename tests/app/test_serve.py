@@ -19,6 +19,7 @@ from tests.app.web_process import running_web_process
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_with_0_when_asked_and_never_loaded_the_model_stack(tmp_path: Path, number: int) -> None:
     with running_web_process(tmp_path) as web:
@@ -43,6 +44,7 @@ def test_it_ends_while_senders_hold_connections_open(tmp_path: Path) -> None:
             connection.close()
 
 
+@pytest.mark.long
 def test_it_stays_under_90_megabytes(tmp_path: Path) -> None:
     with running_web_process(tmp_path) as web:
         sender = Sender(web.port, SECRET)

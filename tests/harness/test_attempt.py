@@ -86,6 +86,7 @@ def test_a_report_that_is_there_already_is_not_asked_for_again(calc: Workshop) -
     assert "touch never" not in calc.stage.commands
 
 
+@pytest.mark.long
 def test_a_question_of_an_earlier_life_stands(calc: Workshop) -> None:
     calc.journal.restatement = UNCLEAR
     agent = Watched(FIX)
@@ -258,6 +259,7 @@ def test_every_run_has_the_memory_and_the_disk_that_the_operator_gives(calc: Wor
     assert {(policy.memory_bytes, policy.disk_bytes) for policy in calc.stage.policies} == {(MEMORY, DISK)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "limit"),
     [("max_iterations: 1", Limit.ITERATIONS), ("max_cost_per_task_usd: 0.006", Limit.TASK_COST)],

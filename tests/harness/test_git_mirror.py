@@ -145,6 +145,7 @@ def test_history_questions(world: World) -> None:
         mirror.is_ancestor("0" * 40, second)
 
 
+@pytest.mark.long
 def test_a_merge_needs_no_worktree_and_names_every_conflict(world: World) -> None:
     first, _ = world.fetched({"a.txt": "one\n", "\u00e4 b.txt": "one\n"})
     mirror, run = world.mirror, world.mirror.runner.run
@@ -230,6 +231,7 @@ def _written(root: Path, files: dict[str, str | bytes]) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_materialize_keeps_links_and_modes_and_leaves_submodules_empty(world: World, tmp_path: Path) -> None:
     (world.desk / "link").symlink_to("a.txt")
     (world.desk / "run.sh").write_text("#!/bin/sh\n")
@@ -256,6 +258,7 @@ def test_materialize_keeps_links_and_modes_and_leaves_submodules_empty(world: Wo
         world.mirror.materialize(tree, out)
 
 
+@pytest.mark.long
 def test_overlay_takes_paths_from_another_tree_with_deletions_and_type_changes(
     world: World, tmp_path: Path
 ) -> None:
@@ -330,6 +333,7 @@ def test_patch_is_readable_and_bounded_and_added_lines_miss_nothing(world: World
     }
 
 
+@pytest.mark.long
 def test_c83_locks_left_by_a_killed_git_do_not_stop_the_next_one(world: World) -> None:
     sha, _ = world.fetched({"a.txt": "one\n"})
     for name in ("packed-refs.lock", "HEAD.lock", "refs/remotes/origin/main.lock", "refs/fixwright/w.lock"):

@@ -169,6 +169,7 @@ def test_d85_the_credential_reaches_the_server_and_no_command_line_environment_o
     assert left == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("secret", ["", "wrong-" + SECRET])
 def test_a_refused_credential_is_its_own_error_without_the_credential(world: World, secret: str) -> None:
     base, _ = world.fetched({"a": "1"})

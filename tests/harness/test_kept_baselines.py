@@ -49,6 +49,7 @@ def test_what_was_kept_is_found_as_it_was(tmp_path: Path, observed: Observed) ->
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "other",
     [

@@ -170,6 +170,7 @@ def test_names_that_are_taken_are_left_alone(desk: Desk) -> None:
     assert heads.items() <= desk.town.branches.items()
 
 
+@pytest.mark.long
 def test_a_push_of_ours_that_came_to_nothing_gives_its_branch_again(desk: Desk) -> None:
     change = desk.verified("# Lit\n")
     lost = desk.town.queue.intend(
@@ -238,6 +239,7 @@ def test_a_task_that_somebody_else_has_publishes_nothing(desk: Desk) -> None:
     assert not desk.town.branches
 
 
+@pytest.mark.long
 def test_words_from_outside_do_nothing_in_a_commit_or_a_title(build: BuildTown) -> None:
     desk = Desk(build({"README.md": "# Lamp\n"}), title=HOSTILE)
 

@@ -116,6 +116,7 @@ def test_what_passed_before_may_not_break(bench: Bench) -> None:
     assert verdict.broken == ("tests/test_calc.py::test_triple",)
 
 
+@pytest.mark.long
 def test_a_test_red_at_the_base_that_turns_green_is_enough(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {**BASE, "tests/test_more.py": NEW_TEST})
     assert bench.baseline.problem is None
@@ -149,6 +150,7 @@ def test_a_test_of_a_new_function_counts_as_red_and_is_noted(bench: Bench) -> No
     assert "could not even be loaded" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_weakened_test_is_refused_before_anything_runs(bench: Bench) -> None:
     opened = len(bench.sandbox.opened)
 
@@ -229,6 +231,7 @@ def test_a_flaky_test_is_not_blamed_on_the_change(tmp_path: Path) -> None:
     assert "Flaky" in verdict.summary and "test_flaky" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_broken_environment_is_told_apart(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {**BASE, "tests/test_calc.py": "import numpy_is_not_here\n" + OLD_TESTS})
 
@@ -282,6 +285,7 @@ def test_a_command_that_hides_its_status_is_never_run(tmp_path: Path) -> None:
     assert bench.baseline.problem is not None and bench.baseline.problem.kind is ProblemKind.NOT_EVIDENCE
 
 
+@pytest.mark.long
 def test_a_test_that_cuts_the_run_short_cannot_pass(bench: Bench) -> None:
     sneaky = (
         "import sys\n\n\ndef test_nothing():\n"

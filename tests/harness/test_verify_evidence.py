@@ -92,6 +92,7 @@ def test_a_test_file_that_never_loads_here_is_the_environment_s_fault(tmp_path: 
     assert "tests/test_more.py" in verdict.summary and "`not_installed_here`" in verdict.summary
 
 
+@pytest.mark.long
 def test_a_new_test_file_that_does_not_load_is_the_change_s_fault(tmp_path: Path) -> None:
     bench = Bench(tmp_path, BASE)
 

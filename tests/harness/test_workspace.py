@@ -76,6 +76,7 @@ def test_git_works_for_the_agent_in_its_decoy(world: World) -> None:
     assert sorted(world.remote_refs()) == ["refs/heads/main", "refs/heads/secret-work"]
 
 
+@pytest.mark.long
 def test_a_large_history_is_cut_off_and_still_works(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.workspace import decoy
 
@@ -147,6 +148,7 @@ def test_fresh_is_a_checkout_of_its_own_each_time_without_a_repository(world: Wo
         world.places.open(9, 9).fresh(tree)
 
 
+@pytest.mark.long
 @needs_root
 def test_the_sandboxes_user_owns_its_tree_and_can_list_nothing_else(shared_world: World) -> None:
     commit, tree = shared_world.fetched({"a.py": "1\n", "sub/b": "2\n"})
@@ -204,6 +206,7 @@ def fast_path() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.mark.long
 def test_removal_copes_with_depth_modes_and_links(fast_path: Path) -> None:
     tmp_path = fast_path
     outside = tmp_path / "outside"

@@ -120,6 +120,7 @@ def test_the_dialect_has_our_headers() -> None:
     assert dialect.delivery_id([(b"x-fixwright-delivery", b"c0ffee00-0000-4000-8000-000000000000")])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("imported", "absent"),
     [

@@ -103,6 +103,7 @@ def test_a05_kernel_settings_cannot_be_opened_for_writing(confined: CommandSessi
     assert confined.run(f": >> /proc/sys/{setting}", 10).exit_code != 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [

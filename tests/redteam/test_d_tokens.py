@@ -44,6 +44,7 @@ def assert_no_token_anywhere(siege: Siege, forge: TokenForge) -> None:
     assert not hunt.found_in(siege.text(siege.reference) + siege.transcript() + siege.task.detail)
 
 
+@pytest.mark.long
 def test_d85_no_process_and_no_file_shows_a_token_while_git_works(siege: Siege, tokens: TokenForge) -> None:
     with ProcessWatch({"any token": "tokenOfOneOperation" * 3, **CANARIES}) as watch:
         stand = siege.attack(*FIXED, forge=tokens, **over_http(siege))

@@ -306,6 +306,7 @@ def test_c78_output_that_was_replaced_by_a_link_is_not_read(lay_siege: LaySiege)
     siege.assert_contained()
 
 
+@pytest.mark.long
 def test_an_obedient_agent_is_obedient(siege: Siege) -> None:
     """Without obedience the corpus would show nothing."""
     agent = ObedientAgent([FIX, SHOW], CLAIM)

@@ -118,6 +118,7 @@ def prepared(tmp_path: Path, template: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("operation", "facts", "statements"),
     [

@@ -112,6 +112,7 @@ def test_no_cap_is_ever_passed_in_memory(first: list[Call], second: list[Call]) 
     _run(":memory:", (first, second))
 
 
+@pytest.mark.long
 @settings(max_examples=8, deadline=None)
 @given(LANES, LANES)
 def test_no_cap_is_ever_passed_on_a_file(first: list[Call], second: list[Call]) -> None:

@@ -27,6 +27,7 @@ def test_four_processes_open_a_new_file_at_once(tmp_path: Path) -> None:
         open_at_once(path)
 
 
+@pytest.mark.long
 def test_four_processes_bring_an_older_file_up_to_date_once(tmp_path: Path) -> None:
     path = tmp_path / "older.sqlite3"
     connection = sqlite3.connect(path, isolation_level=None)

@@ -69,6 +69,7 @@ def test_a_maintainers_word_lets_exactly_it_through_without_the_model(notes: Tow
     assert Note.CHANGE_ALLOWED in trail
 
 
+@pytest.mark.long
 def test_the_guard_heeds_the_word_and_the_tests_are_run_all_the_same(calc: Town) -> None:
     issue = calc.issue()
     workflow = "mkdir -p .github/workflows && printf 'on: push\\n' > .github/workflows/ci.yml"
@@ -81,6 +82,7 @@ def test_the_guard_heeds_the_word_and_the_tests_are_run_all_the_same(calc: Town)
     assert "A maintainer allowed exactly this." in pull.body and "Red before, green after" in pull.body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "by", "answer"),
     [
@@ -108,6 +110,7 @@ def test_other_words_allow_nothing(notes: Town, words: str, by: str, answer: str
     assert bool(answers) is bool(answer) and all(answer in body for body in answers)
 
 
+@pytest.mark.long
 def test_permission_is_asked_when_the_word_is_heard(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, f"/fixwright allow {name}")
@@ -116,6 +119,7 @@ def test_permission_is_asked_when_the_word_is_heard(notes: Town) -> None:
     assert notes.stands == WAITING and not notes.queue.allowances(notes.task.id)
 
 
+@pytest.mark.long
 def test_another_change_needs_another_word(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, "/fixwright resume\nTry it otherwise.")
@@ -133,6 +137,7 @@ def test_another_change_needs_another_word(notes: Town) -> None:
     assert notes.stands == IN_REVIEW, notes.text(issue)
 
 
+@pytest.mark.long
 def test_a_word_holds_on_its_own_issue_only(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, f"/fixwright allow {name}")
@@ -146,6 +151,7 @@ def test_a_word_holds_on_its_own_issue_only(notes: Town) -> None:
     assert task is not None and (task.state, task.reason) == WAITING
 
 
+@pytest.mark.long
 def test_the_same_change_made_again_by_the_model_is_let_through(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, "/fixwright resume")
@@ -154,6 +160,7 @@ def test_the_same_change_made_again_by_the_model_is_let_through(notes: Town) -> 
     assert notes.stands == IN_REVIEW, notes.text(issue)
 
 
+@pytest.mark.long
 def test_a_word_that_comes_while_the_agent_works_counts(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, "/fixwright resume")
@@ -167,6 +174,7 @@ def test_a_word_that_comes_while_the_agent_works_counts(notes: Town) -> None:
     assert notes.stands == IN_REVIEW, notes.text(issue)
 
 
+@pytest.mark.long
 def test_an_answer_that_did_not_get_out_is_made_good(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, f"/fixwright allow {name}")
@@ -177,6 +185,7 @@ def test_an_answer_that_did_not_get_out_is_made_good(notes: Town) -> None:
     assert notes.text(issue).count("**Allowed by `mika`") == 1
 
 
+@pytest.mark.long
 def test_what_is_refused_for_good_asks_nobody(notes: Town) -> None:
     key = "echo 'T = \"ghp_abcdefghijklmnopqrstuvwxyz0123456789\"' > key.py"
     issue = notes.issue("docs")
@@ -185,6 +194,7 @@ def test_what_is_refused_for_good_asks_nobody(notes: Town) -> None:
     assert "/fixwright allow" not in notes.text(issue)
 
 
+@pytest.mark.long
 def test_the_difference_shows_what_cannot_be_seen(notes: Town) -> None:
     hidden = "printf 'a: \\342\\200\\256b%100sc\\n```\\n@everyone\\n' '' > CLAUDE.md"
     issue, _ = stopped(notes, hidden, WRITE)
@@ -193,6 +203,7 @@ def test_the_difference_shows_what_cannot_be_seen(notes: Town) -> None:
     assert "````diff" in comment
 
 
+@pytest.mark.long
 def test_what_a_protected_link_of_the_base_leads_to_is_protected(build: BuildTown) -> None:
     town = build(NOTES | {"docs/orders[1].md": "Be brief.\n"})
     link = {"CLAUDE.md": (b"docs/orders[1].md", SYMLINK)}
@@ -201,6 +212,7 @@ def test_what_a_protected_link_of_the_base_leads_to_is_protected(build: BuildTow
     assert "`docs/orders[1].md`" in town.text(town.task.issue)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_asked", [False, True])
 def test_lockfiles_are_protected_where_the_repository_asks(build: BuildTown, is_asked: bool) -> None:
     town = build(NOTES | {".fixwright.yml": f"protect_lockfiles: {str(is_asked).lower()}\n"})
@@ -209,6 +221,7 @@ def test_lockfiles_are_protected_where_the_repository_asks(build: BuildTown, is_
     assert (town.task.reason is Reason.PROTECTED_PATH) is is_asked
 
 
+@pytest.mark.long
 def test_a_cut_off_task_replaces_nothing(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.world.close_issue(issue, notes.maintainer)

@@ -78,6 +78,7 @@ def test_a_refusal_is_said_once(notes: Town, word: str, by: str, answer: str) ->
     assert notes.ledger.standing(notes.task).raised is None
 
 
+@pytest.mark.long
 def test_a_second_raise_changes_nothing_and_is_answered_once(notes: Town) -> None:
     issue = short(notes)
     for amount in ("0.010", "0.011", "0.012"):
@@ -90,6 +91,7 @@ def test_a_second_raise_changes_nothing_and_is_answered_once(notes: Town) -> Non
     assert raised.amount == Money("0.010")
 
 
+@pytest.mark.long
 def test_a_running_attempt_may_use_it_at_its_next_call(notes: Town) -> None:
     issue = notes.issue("docs")
     stage = Stage()
@@ -106,6 +108,7 @@ def test_a_running_attempt_may_use_it_at_its_next_call(notes: Town) -> None:
     assert notes.ledger.spent_on_task(notes.task.id) == Money("0.0084")
 
 
+@pytest.mark.long
 def test_a_forge_that_takes_no_answer_now_is_asked_again_and_the_cap_is_raised_once(notes: Town) -> None:
     issue = short(notes)
     notes.comment(issue, "/fixwright budget 0.012")
@@ -121,6 +124,7 @@ def test_a_forge_that_takes_no_answer_now_is_asked_again_and_the_cap_is_raised_o
     ]
 
 
+@pytest.mark.long
 def test_an_estimate_is_called_one_on_the_issue_and_in_the_pull_request(notes: Town) -> None:
     issue = notes.issue("docs")
     guess = replace(PRICE, estimated=True)

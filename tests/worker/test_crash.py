@@ -124,6 +124,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("journey", "share"), CASES)
 def test_a_death_before_any_call_changes_nothing_in_the_end(
     build: BuildTown, journey: Journey, share: int
@@ -169,6 +170,7 @@ def test_a_death_in_the_middle_of_the_work_costs_one_step_at_most(build: BuildTo
         assert (after.pulls, after.branches, len(after.comments)) == (1, 1, len(expected.comments))
 
 
+@pytest.mark.long
 def test_a_limit_that_was_raised_meanwhile_goes_on_from_our_own_push(notes: Town) -> None:
     """The unfinished work is on its branch, the task was not moved yet; the next life has steps left."""
     journey = Journey("raised", lambda: (plays(WRITE, "echo more >> README.md"),), {"max_iterations": 1}, "")

@@ -49,6 +49,7 @@ def goes_on(town: Town) -> None:
     assert town.outcomes == [Outcome.VERIFIED]
 
 
+@pytest.mark.long
 def test_a_transcript_without_room_stops_the_attempt_at_its_last_step(notes: Town, mount: Mount) -> None:
     notes.issue("docs")
     disk = mount(notes.root / "transcripts", 1)
@@ -158,6 +159,7 @@ def test_a_disk_that_stays_full_blocks_the_task_with_words_for_the_operator(note
     goes_on(notes)
 
 
+@pytest.mark.long
 def test_queue_writes_that_find_no_room_change_nothing_and_the_worker_waits(
     build: BuildTown, mount: Mount, tmp_path: Path
 ) -> None:

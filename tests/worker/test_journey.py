@@ -84,6 +84,7 @@ def test_an_unclear_issue_gets_a_question_and_no_work(calc: Town) -> None:
     assert not calc.branches
 
 
+@pytest.mark.long
 def test_a_finished_agent_that_changed_nothing(calc: Town) -> None:
     issue = calc.issue()
 
@@ -93,6 +94,7 @@ def test_a_finished_agent_that_changed_nothing(calc: Town) -> None:
     assert "nothing to change" in calc.text(issue)
 
 
+@pytest.mark.long
 def test_unfinished_work_waits_on_its_branch_and_is_continued_with_what_people_added(calc: Town) -> None:
     issue = calc.issue()
     calc.loop(plays(FIX, "ls", "ls"), caps=caps(max_iterations=2)).turn()
@@ -226,6 +228,7 @@ def test_a_merged_pull_request_ends_the_task(calc: Town) -> None:
     assert "**Merged.**" in calc.said(issue)[0].body
 
 
+@pytest.mark.long
 def test_what_the_agent_may_not_touch_is_refused_before_any_test(calc: Town) -> None:
     issue = calc.issue()
     write = "mkdir -p .github/workflows && echo 'on: push' > .github/workflows/ci.yml"

@@ -85,6 +85,7 @@ def test_f122_the_issue_is_looked_at_again_before_publishing(notes: Town, act: A
     assert not notes.branches and not notes.world.pulls(notes.repository.id)
 
 
+@pytest.mark.long
 def test_f122_a_cancel_during_the_push_opens_no_pull_request(notes: Town) -> None:
     issue = notes.issue("docs")
 

@@ -42,6 +42,7 @@ def test_the_pull_request_names_the_receipt_of_the_tree_on_its_branch(build: Bui
     }
 
 
+@pytest.mark.long
 def test_a_refused_change_has_a_receipt_with_the_finding(calc: Town) -> None:
     calc.issue()
 

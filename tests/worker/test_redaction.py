@@ -95,6 +95,7 @@ def test_d89_in_what_git_says(guarded: Town) -> None:
     assert_nowhere(guarded)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [ForgeUnavailable, PermissionRefused])
 def test_d89_in_what_the_forge_says(guarded: Town, make: Callable[[str], Exception]) -> None:
     guarded.issue("docs")
@@ -105,6 +106,7 @@ def test_d89_in_what_the_forge_says(guarded: Town, make: Callable[[str], Excepti
     assert_nowhere(guarded)
 
 
+@pytest.mark.long
 def test_d89_in_the_output_of_a_command_and_in_the_model_s_words(guarded: Town) -> None:
     said = Restatement(expected=CANARY, actual=CANARY, confidence=1)
     claim = Claim(root_cause=CANARY, changes=f"x {CANARY}", test_commands=[f"env KEY={CANARY}"])
@@ -118,6 +120,7 @@ def test_d89_in_the_output_of_a_command_and_in_the_model_s_words(guarded: Town) 
     assert CANARY not in guarded.world.git.commits(guarded.repository.id, branch)[0].message
 
 
+@pytest.mark.long
 def test_d89_in_the_output_of_the_tests(build: BuildTown) -> None:
     town = build(
         {**CALC, "test_calc.py": CALC["test_calc.py"].replace("double(2), 4", f'double(2), 4, "{CANARY}"')}
@@ -140,6 +143,7 @@ def test_a_text_at_its_longest_stays_within_it() -> None:
     assert len(redacted(claim, Longer()).root_cause) == 8000  # type: ignore[arg-type]  # redacts
 
 
+@pytest.mark.long
 def test_a_redactor_that_fails_stops_what_was_to_be_said(notes: Town) -> None:
     class Broken(Redactor):
         def __call__(self, text: str) -> str:

@@ -59,6 +59,7 @@ def test_a_default_branch_of_any_name(build: BuildTown, branch: str) -> None:
     assert town.world.pull_diff(town.repository.id, pull.number).count("\n+") == 2
 
 
+@pytest.mark.long
 def test_a_default_branch_renamed_while_the_agent_works(build: BuildTown) -> None:
     town = build(NOTES, default_branch="master")
     town.issue("docs")
@@ -148,6 +149,7 @@ def test_a_model_without_a_price_is_not_called(calc: Town) -> None:
     assert_refused(calc, Reason.UNPRICED, "FIXWRIGHT_MODEL_PRICES")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cap", ["max_daily_cost_usd", "max_daily_cost_total_usd"])
 def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town, cap: str) -> None:
     issue = notes.issue("docs")

@@ -50,6 +50,7 @@ def test_people_and_the_next_attempt_are_told_how_far_it_came(notes: Town) -> No
 SUMMING = {**NOTES, ".fixwright.yml": "resume:\n  summary_on_block: llm\n"}
 
 
+@pytest.mark.long
 def test_the_model_sums_up_where_the_repository_wants_it_within_the_same_caps(build: BuildTown) -> None:
     town = build(SUMMING)
     issue = town.issue("docs")

@@ -108,6 +108,7 @@ def test_before_anything_began(notes: Town) -> None:
     assert notes.cast.briefs == []
 
 
+@pytest.mark.long
 def test_a_worker_that_hangs_gives_its_task_back_uncounted(notes: Town) -> None:
     notes.issue("docs")
     loop = notes.loop(plays(WRITE, "true hangs"))
@@ -186,6 +187,7 @@ def test_a_signal_handler_may_ask_in_the_middle_of_anything() -> None:
     assert heard and halt.outcome is Outcome.INTERRUPTED
 
 
+@pytest.mark.long
 def test_a_worker_whose_lease_was_lost_says_nothing_more(notes: Town) -> None:
     issue = notes.issue("docs")
 

@@ -37,6 +37,7 @@ def build(request: pytest.FixtureRequest, endpoint: ScriptedModel) -> Iterator[B
     yield with_model if request.param == "model" else without
 
 
+@pytest.mark.long
 def test_it_sums_up_in_one_call_and_does_nothing_else(endpoint: ScriptedModel, session: ShellSession) -> None:
     seen: list[str] = []
 

@@ -52,6 +52,7 @@ def test_passing_trouble_is_waited_out_within_one_reservation(
     assert ledger.spent_on_attempt(5) == endpoint.total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

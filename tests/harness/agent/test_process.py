@@ -269,6 +269,7 @@ def test_malformed_messages_end_the_run(
         agent.run(a_brief(), session, a_meter(), Watcher())
 
 
+@pytest.mark.long
 def test_the_child_ends_with_its_standard_input() -> None:
     root = Path(__file__).parents[3]
     alone = [sys.executable, "-m", "harness.agent.child"]
@@ -290,6 +291,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.long
 def test_the_child_gives_way_to_others_and_goes_with_its_worker(tmp_path: Path) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKER, str(tmp_path / "home")],

@@ -189,6 +189,7 @@ def test_a_name_that_does_not_resolve_costs_nothing_and_names_the_setting() -> N
     assert (caught.value.kind.value, caught.value.may_be_billed) == ("transient", False)
 
 
+@pytest.mark.long
 def test_a_key_is_taken_out_before_the_words_are_cut() -> None:
     """At each place where the cut may fall; a key cut in half is not recognised any more."""
     for padding in range(330, 400, 5):

@@ -338,6 +338,7 @@ BY_HEART = {
 NEW_CASES = TEST + "\n\ndef test_more():\n    assert add('x1; y2', 3) == 4\n    assert add(7, 3) == 19\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", BY_HEART.values(), ids=BY_HEART.keys())
 def test_source_that_knows_a_new_test_s_input_is_refused(source: str) -> None:
     assert "RH009" in critical(judged(BASE, {S: source, T: NEW_CASES}))

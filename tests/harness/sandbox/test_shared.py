@@ -152,6 +152,7 @@ def test_b21_odd_bytes_become_text(session: CommandSession) -> None:
     assert result.output.startswith("caf� |\x1b[31mred|a\rb|") and "\x00" not in result.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "filler",
     [

@@ -140,6 +140,7 @@ def test_an_operators_setting_names_hosts_and_auto() -> None:
     assert not SetupRules().is_online
 
 
+@pytest.mark.long
 def test_a_result_in_use_is_not_evicted(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     held = world.set_up(tree, "echo 1 >$SETUP_DIR/a")

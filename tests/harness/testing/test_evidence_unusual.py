@@ -170,6 +170,7 @@ def test_what_is_plain_is_taken(command: str) -> None:
     assert why_not_evidence(command) == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece", ["(", "{ ", "a && ", "a | ", "! ", "'", "bash -c ", "a; ", "$(", "\\\n", "a||b;"]
 )

@@ -66,6 +66,7 @@ def test_pytest_gives_single_results(tmp_path: Path) -> None:
     assert kind(observed) is None
 
 
+@pytest.mark.long
 def test_single_files_keep_their_names(tmp_path: Path) -> None:
     files = {"tests/unit/test_a.py": MIXED, "tests/test_b.py": "def test_x(): pass\n"}
     observed = run(tmp_path, files, targets=("tests/unit/test_a.py",))
@@ -124,6 +125,7 @@ def test_a_green_unittest_suite_passes(tmp_path: Path) -> None:
     assert kind(observed) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("source", "note"),
     [

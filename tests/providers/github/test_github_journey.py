@@ -65,6 +65,7 @@ def github(tmp_path: Path) -> Iterator[GithubTown]:
     town.close()
 
 
+@pytest.mark.long
 def test_d85_a_label_becomes_a_draft_and_no_token_is_left_anywhere(github: GithubTown) -> None:
     issue = github.town.issue(label="docs")
     github.loop().turn()
