@@ -212,7 +212,7 @@ TEXT = (
     ),
     _one(
         "hidden text taken out", "domain/text.py",
-        '    return _INVISIBLE.sub("", text)', "    return text",
+        '_INVISIBLE.sub("", text))', "text)",
         f"{E}::test_e93_an_obedient_agent_does_all_that_a_text_asks_for[issue tag characters push]",
     ),
     _one(

@@ -66,15 +66,16 @@ class ProcessWatch:
 
 
 class UserWatch:
-    """Looks over and over as which users of the host the processes of our sandboxes run.
+    """Looks over and over as which users of the host the processes of a worker's sandboxes run.
 
-    They are known by their network namespace, which is not ours.
+    They descend from the worker, and have a network namespace that is not its own.
     """
 
     def __init__(self, worker: int) -> None:
         self.users: set[int] = set()
         self.looks = 0
         self.sandboxed = 0
+        self._worker = worker
         self._ours = Path(f"/proc/{worker}/ns/net").readlink()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -92,12 +93,18 @@ class UserWatch:
             self.looks += 1
             for process in Path("/proc").glob("[0-9]*"):
                 try:
-                    if (process / "ns/net").readlink() != self._ours:
+                    if (process / "ns/net").readlink() != self._ours and self._is_ours(process):
                         status = (process / "status").read_text()
                         self.users |= set(map(int, status.partition("\nUid:")[2].split("\n")[0].split()))
                         self.sandboxed += 1
                 except OSError:
                     continue
+
+    def _is_ours(self, process: Path) -> bool:
+        pid = int(process.name)
+        while pid > 1 and pid != self._worker:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return pid == self._worker
 
 
 def leaks(ground: Arena, task: Task, secrets: Mapping[str, str]) -> list[str]:
