@@ -14,9 +14,12 @@ demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
 
 # The journeys run by themselves: what the service does in the sandbox yields to everything else.
+# Only these tests load LiteLLM, which takes seconds in each process; they run beside the journeys.
+MODEL_STACK := tests/harness/agent
+
 test: setup
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup $(or $(TESTS),-m "not journey and not long")
-	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 -m "journey and not long" tests/journeys)
+	@$(BIN)/python -m pytest -n 3 $(or $(TESTS),-m "not journey and not long" --ignore=$(MODEL_STACK))
+	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long" tests/journeys $(MODEL_STACK))
 
 test-long: setup
 	@$(BIN)/python -m pytest -n 2 -m "long and not journey"

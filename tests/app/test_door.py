@@ -66,6 +66,7 @@ def test_f107_the_signature_is_over_the_exact_bytes(web: WebProcess, sender: Sen
     assert len(web.deliveries()) == before
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("nothing_stored")
 @pytest.mark.parametrize(
     "claims",

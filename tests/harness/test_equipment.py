@@ -125,6 +125,7 @@ def test_a_detected_setup_is_run_once_the_baseline_needs_it(root: Path, uid: int
     assert working.attempt(FIX, SHOW).outcome is Outcome.VERIFIED and working.notes("set-up") == []
 
 
+@pytest.mark.long
 def test_a_stop_ends_a_setup_and_leaves_nothing_behind(root: Path, uid: int | None) -> None:
     config = "setup: {commands: ['sleep 300']}\n"
     place = Place(root, uid, {**CALC, ".fixwright.yml": config}, SetupRules())

@@ -72,6 +72,7 @@ def test_other_circumstances_find_nothing(tmp_path: Path, observed: Observed, ot
     assert kept.find(other) is None
 
 
+@pytest.mark.long
 def test_what_is_old_or_from_the_future_is_not_used(tmp_path: Path, observed: Observed) -> None:
     at = observed.run.at
     assert at is not None
@@ -89,6 +90,7 @@ def test_a_file_that_is_broken_is_passed_over(tmp_path: Path, data: bytes) -> No
     assert KeptBaselines(tmp_path).find(HERE) is None
 
 
+@pytest.mark.long
 def test_only_so_many_are_kept(tmp_path: Path, observed: Observed) -> None:
     kept = KeptBaselines(tmp_path)
     for number in range(MOST_KEPT + 5):

@@ -90,6 +90,7 @@ def test_nothing_is_left_behind(bench: Bench) -> None:
     assert not any(policy.scratch.exists() for policy in bench.sandbox.opened)
 
 
+@pytest.mark.long
 def test_a_fix_without_any_test_that_saw_the_fault_is_not_verified(bench: Bench) -> None:
     verdict = bench.refused({"calc.py": FIXED})
 

@@ -116,6 +116,7 @@ def test_a_place_that_stops_working_is_told_from_a_change_that_breaks_it(
     assert ("does no better" in verdict.summary) is not breaks
 
 
+@pytest.mark.long
 def test_a_run_says_when_it_began_and_how_it_was_isolated(tmp_path: Path) -> None:
     run = Bench(tmp_path, BASE).baseline.run
 

@@ -64,6 +64,7 @@ def test_path_that_is_a_directory(tmp_path: Path) -> None:
         Database(tmp_path)
 
 
+@pytest.mark.long
 def test_directory_that_cannot_be_written(tmp_path: Path) -> None:
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom store.database import Database\n"
@@ -233,6 +234,7 @@ def test_a_reference_to_nothing_is_found_as_damage(tmp_path: Path) -> None:
         assert database.damage() == ["task_events row 1 refers to nothing in tasks"]
 
 
+@pytest.mark.long
 def test_a_log_that_is_left_to_another_program_is_never_moved_by_us(tmp_path: Path) -> None:
     path = tmp_path / "fixwright.db"
     with Database(path, checkpoints=False) as database:

@@ -247,6 +247,7 @@ def test_a_task_that_always_kills_the_worker_is_set_aside(notes: Town) -> None:
     assert healthy.state is State.IN_REVIEW
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("retries", [0, 1])
 def test_how_often_a_task_is_taken_up_again_can_be_set(notes: Town, retries: int) -> None:
     notes.issue("docs")

@@ -57,6 +57,7 @@ def test_f122_work_that_is_no_longer_wanted_stops_in_the_middle_of_a_command(not
         assert "**Stopped, as asked.**" in notes.said(issue)[0].body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", [take_label, close, cancel])
 def test_f122_a_word_in_the_last_moment_is_heard_before_anything_is_published(notes: Town, act: Act) -> None:
     """The delivery is there, and the supervisor's next beat would come too late."""
@@ -72,6 +73,7 @@ def test_f122_a_word_in_the_last_moment_is_heard_before_anything_is_published(no
     assert not notes.branches and not notes.world.pulls(notes.repository.id)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", [close, delete, lock])
 def test_f122_the_issue_is_looked_at_again_before_publishing(notes: Town, act: Act) -> None:
     """No delivery of it has come: the forge is asked."""

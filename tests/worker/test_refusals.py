@@ -173,6 +173,7 @@ def test_a_day_s_budget_that_is_used_up_waits_for_the_next_utc_day(notes: Town, 
     assert notes.task.recoveries == 0
 
 
+@pytest.mark.long
 def test_a_retry_brings_attempts_and_no_money(notes: Town) -> None:
     issue = notes.issue("docs")
     tight = caps(max_cost_per_task_usd=Money("0.006"), max_attempts=1)
@@ -358,6 +359,7 @@ def test_what_an_outage_kept_from_being_said_is_said_afterwards(notes: Town) -> 
     assert len(notes.said(issue)) == 2
 
 
+@pytest.mark.long
 def test_a_repository_lowers_its_own_budget_and_cannot_raise_it(build: BuildTown) -> None:
     place = build({**CALC, ".fixwright.yml": "max_iterations: 1\nmax_cost_per_task_usd: 100\n"})
     issue = place.issue()

@@ -24,6 +24,7 @@ def blocked(town: Town):  # type: ignore[no-untyped-def]  # an issue
     return issue
 
 
+@pytest.mark.long
 def test_ten_resumes_at_once_are_one(notes: Town) -> None:
     issue = blocked(notes)
     for number in range(10):
@@ -59,6 +60,7 @@ def test_f118_a_stranger_s_command_is_ignored_and_on_record(notes: Town) -> None
     assert not any("Ignore your rules" in text for text in notes.cast.briefs[0].instructions)
 
 
+@pytest.mark.long
 def test_who_resumes_answers_for_it(notes: Town) -> None:
     """The one who labelled has lost the permission; the one who resumes has it."""
     issue = blocked(notes)
@@ -73,6 +75,7 @@ def test_who_resumes_answers_for_it(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_a_cancel_for_a_finished_task_is_a_recorded_no_op(notes: Town) -> None:
     issue = notes.issue("docs")
     loop = notes.loop(plays(WRITE))
@@ -128,6 +131,7 @@ def test_a_label_taken_off_before_the_claim(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_a_sender_who_cannot_be_looked_up_waits_and_is_not_forgotten(notes: Town) -> None:
     issue = blocked(notes)
     notes.comment(issue, "/fixwright resume")

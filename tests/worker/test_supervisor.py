@@ -80,6 +80,7 @@ def test_renewals_come_three_times_within_a_lease() -> None:
     assert Rhythm(lease_seconds=1).beats_to_renewal == 1
 
 
+@pytest.mark.long
 def test_a_late_writer_changes_nothing(notes: Town) -> None:
     """No supervisor's beat comes: the fence alone keeps the late worker out."""
     issue = notes.issue("docs")

@@ -197,6 +197,7 @@ def test_an_overflow_that_stays_stops_with_the_work_kept(
     assert not ledger.open
 
 
+@pytest.mark.long
 def test_a_far_too_long_conversation_is_halved_a_few_times_and_no_more(
     play: Make, endpoint: ScriptedModel, session: ShellSession
 ) -> None:

@@ -375,6 +375,7 @@ def test_a_run_goes_on_from_its_records(play: Make, endpoint: ScriptedModel, ses
     assert len(ledger.booked) == len(endpoint.bill) == 5
 
 
+@pytest.mark.long
 def test_old_output_is_taken_out_and_the_brief_is_not(
     play: Make, endpoint: ScriptedModel, session: ShellSession
 ) -> None:

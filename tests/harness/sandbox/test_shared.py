@@ -239,6 +239,7 @@ def test_unicode_commands_arrive(session: CommandSession) -> None:
     assert session.run("echo 'žluťoučký 🐎'", 10).output == "žluťoučký 🐎\n"
 
 
+@pytest.mark.long
 def test_b25_closing_removes_the_scratch_space_whatever_is_in_it(session: CommandSession, room: Path) -> None:
     dig = "import os\nfor n in range(1200): os.mkdir('d'); os.chdir('d')"
     result = session.run(f'cd $TMPDIR; mkdir shut; touch shut/file; chmod 000 shut; python3 -c "{dig}"', 60)

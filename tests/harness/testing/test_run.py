@@ -156,6 +156,7 @@ def test_an_exit_status_of_zero_with_failures_is_never_a_pass(tmp_path: Path) ->
     assert observed.run.status is RunStatus.COULD_NOT_TELL
 
 
+@pytest.mark.long
 def test_a_run_that_does_not_end_is_timed_out(tmp_path: Path) -> None:
     observed = run(tmp_path, {"a": ""}, command="echo 500 passed; exec sleep 60", deadline=0.5)
     assert observed.run.status is RunStatus.NOT_EVIDENCE or observed.run.status is RunStatus.TIMED_OUT
@@ -222,6 +223,7 @@ def test_an_unknown_option_of_a_missing_plugin_is_named(tmp_path: Path) -> None:
     assert "--nocover" in problem.lines[0]
 
 
+@pytest.mark.long
 def test_a_suite_that_is_red_for_its_own_reasons_is_no_environment_problem(tmp_path: Path) -> None:
     assert kind(run(tmp_path, {"test_a.py": "def test_x():\n    assert 0\n"})) is None
 
@@ -246,6 +248,7 @@ def test_a_report_that_is_a_symlink_is_not_read(tmp_path: Path) -> None:
     assert not observed.run.passed_ids
 
 
+@pytest.mark.long
 def test_an_error_inside_pytest_is_no_failing_test(tmp_path: Path) -> None:
     broken = "def pytest_collection_modifyitems(items):\n    raise LookupError('no such mark')\n"
     observed = run(tmp_path, {"conftest.py": broken, "test_a.py": MIXED})
@@ -256,6 +259,7 @@ def test_an_error_inside_pytest_is_no_failing_test(tmp_path: Path) -> None:
     assert any("LookupError" in line for line in problem.lines)
 
 
+@pytest.mark.long
 def test_a_package_that_reads_its_own_metadata_is_diagnosed(tmp_path: Path) -> None:
     """Its name is no address either: `PackageNotFoundError` has ENOTFOUND in it."""
     source = "from importlib.metadata import version\n\n__version__ = version('no-such-package')\n"

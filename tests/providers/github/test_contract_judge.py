@@ -12,6 +12,7 @@ ISSUE = "/repos/octo/widgets/issues/7"
 PULLS = "/repos/octo/widgets/pulls"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "path", "query", "body"),
     [
