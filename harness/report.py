@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from domain.allowing import is_allowable
 from domain.budget import Standing, show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
@@ -17,6 +18,7 @@ from domain.model import (
     Money,
     ProtectedChange,
     RunStatus,
+    Severity,
     Suspect,
     Task,
     TestRun,
@@ -28,6 +30,9 @@ from harness.protection import Allowed
 TITLE_LIMIT = 200
 DIFFERENCE_LIMIT = 40_000
 """Characters of a difference that a maintainer is asked about."""
+
+MOST_FINDINGS = 50
+"""Findings that a text lists, the ones that refuse first."""
 
 MOST_PATHS = 50
 """Protected paths that a comment lists."""
@@ -129,11 +134,29 @@ def pull_body(facts: PullFacts) -> str:
 def findings_list(findings: Sequence[Finding]) -> str:
     """Return findings as a Markdown list, the ones that refuse first."""
     ordered = sorted(findings, key=lambda finding: (finding.severity != "critical", finding.rule))
-    return "\n".join(
-        f"- **{finding.rule}** ({finding.severity}) {_code(f'{finding.path}:{finding.line}')}: "
-        f"{inert(one_line(finding.what, 300))}. {inert(one_line(finding.why, 300))}"
-        for finding in ordered[:50]
+    more = [f"- … and {len(ordered) - MOST_FINDINGS} more"] if len(ordered) > MOST_FINDINGS else []
+    return "\n".join([*map(_finding, ordered[:MOST_FINDINGS]), *more])
+
+
+def _finding(finding: Finding) -> str:
+    """Return one finding; where it refuses, with the command that lets it pass, if one does."""
+    place = f"{finding.path}:{finding.line}" if finding.line > 0 else finding.path
+    by = f", allowed by {_code('@' + finding.allowed_by)}" if finding.allowed_by else ""
+    said = (
+        f"- **{finding.rule}** ({finding.severity}{by}) {_code(place)}: "
+        f"{_sentence(finding.what, 300)} {_sentence(finding.why, 300)}"
     )
+    if finding.severity is not Severity.CRITICAL:
+        return said
+    if is_allowable(finding):
+        return f"{said}\n  A maintainer may allow it: `{COMMAND_PREFIX} allow {finding.id}`"
+    return f"{said}\n  Nobody can waive this: it has to be mended."
+
+
+def _sentence(text: str, limit: int) -> str:
+    """Return outside text as an inert sentence with one full stop."""
+    line = inert(one_line(text, limit))
+    return line if not line or line.endswith((".", "!", "?", "…", ":")) else f"{line}."
 
 
 def run_table(runs: Sequence[TestRun]) -> str:

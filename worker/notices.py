@@ -14,7 +14,12 @@ from harness import report
 from worker import announce
 from worker.voice import Voice
 
-JUDGED = frozenset({Reason.GUARD, Reason.PROTECTED_PATH, Reason.ATTEMPTS_EXHAUSTED, Reason.REPEATED_DIFF})
+JUDGED = frozenset(
+    {
+        *(Reason.GUARD, Reason.PROTECTED_PATH, Reason.ATTEMPTS_EXHAUSTED),
+        *(Reason.REPEATED_DIFF, Reason.FLAKY_BASELINE),
+    }
+)
 """Reasons that rest on what the harness saw of a change, so that its verdict is shown."""
 
 
