@@ -16,7 +16,7 @@ from domain.model import Attempt, Publication, PublicationKind, Pull, PullPropos
 from domain.policy import branch_name
 from domain.ports import Forge, Intent, Purpose, TaskQueue
 from domain.text import Redactor
-from harness import report
+from harness import pull_text, report
 from harness.access import Access
 from harness.git import Mirror
 from harness.verify import VerifiedChange
@@ -78,7 +78,7 @@ class Publisher:
         attempt: Attempt,
         start: StartPoint,
         change: VerifiedChange,
-        facts: report.PullFacts,
+        facts: pull_text.PullFacts,
     ) -> Publication:
         """Push a verified change and make sure that its draft pull request exists.
 
@@ -87,7 +87,7 @@ class Publisher:
         tree = change.verdict.tree
         if facts.verdict.tree != tree:
             raise PolicyRefusal("the tree to be published is not the tree that was verified")
-        content = _Content(PublicationKind.PULL, tree, facts.claim, report.pull_body(facts))
+        content = _Content(PublicationKind.PULL, tree, facts.claim, pull_text.pull_body(facts))
         return self.finish(task, self._intend(task, attempt, start, content))
 
     def push_wip(self, task: Task, attempt: Attempt, start: StartPoint, change: WipChange) -> Publication:

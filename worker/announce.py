@@ -99,6 +99,16 @@ def ending(reason: Reason, detail: str, cost: Money) -> str:
     return report.ended_comment(headline, detail, next_step, cost)
 
 
+def refused_for_good(detail: str, cost: Money) -> str:
+    """Return the comment for a change that no maintainer's word could let through as it is."""
+    headline, _ = ENDINGS[Reason.GUARD]
+    next_step = (
+        f"{_COMMAND} starts another attempt from a clean tree. What can be allowed may be allowed before, "
+        "where it is meant to be as it is."
+    )
+    return report.ended_comment(headline, detail, next_step, cost)
+
+
 def stopped(reason: Reason, standing: Standing) -> str:
     """Return the status of a task that waits for a person; what happened stands in a comment of its own."""
     headline, _ = ENDINGS[reason]

@@ -13,7 +13,7 @@ from domain.model import Attempt, Category, PublicationKind, Task, Verdict
 from domain.ports import Intent
 from domain.repo_config import RepoConfig
 from domain.states import Trigger
-from harness import report
+from harness import pull_text
 from harness.access import RepositoryAccess
 from harness.git import GitRunner, Mirror, Person
 from harness.ground import FreshCheckouts
@@ -65,8 +65,8 @@ class Desk:
         assert isinstance(outcome, VerifiedChange)
         return outcome
 
-    def facts(self, verdict: Verdict) -> report.PullFacts:
-        return report.PullFacts(
+    def facts(self, verdict: Verdict) -> pull_text.PullFacts:
+        return pull_text.PullFacts(
             task=self.task,
             verdict=verdict,
             claim=CLAIM,
