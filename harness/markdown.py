@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from domain.allowing import is_allowable
 from domain.events import COMMAND_PREFIX
-from domain.fitting import fitted
+from domain.fitting import fitted, length
 from domain.model import Finding, RunStatus, Severity, TestRun
 from domain.text import clip, fence, inert, one_line, plain, quoted
 
@@ -18,6 +18,9 @@ SHOWN = 5
 
 MOST_ITEMS = 200
 """Lines of a folded list."""
+
+LONGEST_LIST = 4_500
+"""UTF-16 units of a list; several of them, and all else, have to fit into one text."""
 
 GLANCE = 700
 """Characters of somebody's words that are read at a glance."""
@@ -54,12 +57,23 @@ def names(title: str, items: Sequence[str]) -> str:
     """Return a titled list of names; a long one is folded, so that its title says how many there are."""
     if len(items) <= SHOWN:
         return f"{title}:\n{code_list(items)}" if items else ""
-    lines = [f"- {code(item)}" for item in items[:MOST_ITEMS]]
-    more = [f"- … and {len(items) - MOST_ITEMS} more"] if len(items) > MOST_ITEMS else []
-    return folded(f"{title}: {len(items)}", "\n".join([*lines, *more]))
+    return folded(f"{title}: {len(items)}", _as_many_as_fit([f"- {code(item)}" for item in items]))
 
 
-def words_of(text: str, limit: int = 4000) -> str:
+def _as_many_as_fit(lines: Sequence[str], more: int = 0) -> str:
+    """Return the first lines of a list, and how many are left out, `more` of them already."""
+    kept: list[str] = []
+    size = 0
+    for line in lines[:MOST_ITEMS]:
+        size += length(line) + 1
+        if size > LONGEST_LIST:
+            break
+        kept.append(line)
+    left = len(lines) - len(kept) + more
+    return "\n".join([*kept, *([f"- … and {left} more"] if left else [])])
+
+
+def words_of(text: str, limit: int = 2500) -> str:
     """Return somebody's words as a quotation: what is read at a glance, and the whole of it folded."""
     text = text.strip()
     if len(text) <= GLANCE:
@@ -81,10 +95,10 @@ def findings_list(findings: Sequence[Finding]) -> str:
     shown = max(len(weighty), SHOWN)
     listed = list(_findings(ordered[:MOST_FINDINGS]))
     head, rest = listed[:shown], listed[shown:]
-    if len(ordered) > MOST_FINDINGS:
-        (rest or head).append(f"- … and {len(ordered) - MOST_FINDINGS} more")
-    tail = [folded(f"{len(ordered) - len(head)} more", "\n".join(rest))] if rest else []
-    return "\n\n".join(["\n".join(head), *tail])
+    beyond = max(0, len(ordered) - MOST_FINDINGS)
+    if not rest:
+        return _as_many_as_fit(head, beyond)
+    return f"{_as_many_as_fit(head)}\n\n{folded(f'{len(rest) + beyond} more', _as_many_as_fit(rest, beyond))}"
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
@@ -119,7 +133,7 @@ def run_table(runs: Sequence[TestRun]) -> str:
         for run in runs
     ]
     commands = "\n".join(f"{run.name}: {plain(run.command)}" for run in runs)
-    return "\n".join(rows) + "\n\n" + folded("Exact commands", fence(clip(commands, 6000)))
+    return "\n".join(rows) + "\n\n" + folded("Exact commands", fence(clip(commands, 4000)))
 
 
 def colour(run: TestRun) -> str:

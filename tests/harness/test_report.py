@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from domain.claim import Restatement
+from domain.claim import Claim, Restatement
 from domain.fitting import LONGEST_TEXT, length
 from domain.model import (
     Actor,
@@ -86,16 +86,26 @@ def test_test_names_and_commands_cannot_leave_their_code_span_or_table_row() -> 
     assert row.replace("\\|", "").count("|") == 6
 
 
-def test_a_body_stays_under_every_forges_limit() -> None:
+@pytest.mark.parametrize("severity", list(Severity))
+@pytest.mark.parametrize("letter", ["x", "\U0001f41b", "`", "\u202e<"])
+def test_however_much_there_is_to_say_a_body_is_whole_to_its_end(letter: str, severity: Severity) -> None:
+    long = letter * 5000
     findings = tuple(
         Finding(
-            rule="RH001", path=f"f{n}.py", line=n, what="x" * 5000, why="y" * 5000, severity=Severity.WARNING
+            rule="RH001", path=f"{long}{n}", line=n, what=f"{long}{n}", why=f"{n}{long}", severity=severity
         )
         for n in range(400)
     )
-    body = pull_text.pull_body(facts(verdict=a_verdict(findings=findings), claim=a_claim(changes="z" * 8000)))
+    names = tuple(f"{n}{long}" for n in range(400))
+    run = a_run("fixed", RunStatus.FAILED, failed_ids=frozenset(names), command=long)
+    verdict = a_verdict(findings=findings, turned_green=names, flaky=names, runs=(run,) * 9, isolation=long)
+    words = (long * 2)[:8000]
+    claim = Claim.model_construct(
+        root_cause=words, changes=words, test_commands=list(names), not_verified=words
+    )
+    body = pull_text.pull_body(facts(verdict=verdict, claim=claim, left_out=names, prepared=long))
     assert length(body) <= LONGEST_TEXT
-    assert body.startswith("Fixes #12")
+    assert body.startswith("Fixes #12") and body.endswith("never merged automatically.")
 
 
 @pytest.mark.parametrize("title", ["x" * 500, "🎉" * 300, "a\nb\r\nc", "  ", "", "日本語のバグ", "a\u202eb"])
