@@ -19,10 +19,15 @@ from domain.text import Redactor
 from harness import pull_text, report
 from harness.access import Access
 from harness.git import Mirror
+from harness.presenting import Manners
 from harness.verify import VerifiedChange
 
 MAX_ROUNDS = 50
 """How many times one issue may be taken up anew on a branch of its own."""
+
+
+PLAIN = Manners()
+"""No label, no request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,7 @@ class Publisher:
         *,
         redact: Redactor,
         sign_off: str = "",
+        manners: Manners = PLAIN,
     ) -> None:
         """`sign_off` is who signs commits off, as Name <mail>; "" for nobody."""
         self._forge = forge
@@ -71,6 +77,7 @@ class Publisher:
         self._access = access
         self._redact = redact
         self._sign_off = sign_off
+        self._manners = manners
 
     def open_pull(
         self,
@@ -108,7 +115,14 @@ class Publisher:
         if intent.kind is PublicationKind.PULL:
             self._still_wanted(task)
             pull = self._ensure_pull(task, intent)
+            if not self._is_up_already(task):
+                self._manners.present(self._forge, task, pull)
         return self._queue.published(intent, pull=pull)
+
+    def _is_up_already(self, task: Task) -> bool:
+        """Tell whether an earlier round has put the draft up: what people changed on it since, stays."""
+        done = (each for each in self._queue.publications(task.id) if each.done_at is not None)
+        return any(each.kind is PublicationKind.PULL for each in done)
 
     def _still_wanted(self, task: Task) -> None:
         """Look once more before people see anything: a push takes long enough for a change of mind."""
