@@ -115,8 +115,11 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
-        sign_off=settings.sign_off,
-        manners=Manners(labels=settings.pull_labels, asks_for_review=settings.request_review),
+        manners=Manners(
+            labels=settings.pull_labels,
+            asks_for_review=settings.request_review,
+            sign_off=settings.sign_off,
+        ),
     )
     return Loop(
         shop,

@@ -47,4 +47,4 @@ def _speaks_of(finding: Finding, reported: str) -> bool:
     if subject is None:
         return False
     name, full = (text.partition("[")[0].replace("::", ".") for text in (subject[1], reported))
-    return full == name or full.endswith((f".{name}", f" {name}", f"/{name}"))
+    return bool(name) and (full == name or full.endswith((f".{name}", f" {name}", f"/{name}")))

@@ -16,10 +16,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How drafts are presented: labels that are put on, and whether who asked is asked for a review."""
+    """How work is presented: labels on drafts, whether who asked is asked for a review, who signs commits off.
+
+    `sign_off` is Name <mail>, "" for nobody.
+    """
 
     labels: tuple[str, ...] = ()
     asks_for_review: bool = False
+    sign_off: str = ""
 
     def present(self, forge: Forge, task: Task, pull: Pull) -> None:
         """Do what the forge can. What it refuses costs a warning: the draft is what counts."""

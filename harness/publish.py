@@ -67,16 +67,14 @@ class Publisher:
         access: Access,
         *,
         redact: Redactor,
-        sign_off: str = "",
         manners: Manners = PLAIN,
     ) -> None:
-        """`sign_off` is who signs commits off, as Name <mail>; "" for nobody."""
+        """`manners` are what a commit and a draft get besides their texts."""
         self._forge = forge
         self._queue = queue
         self._mirror = mirror
         self._access = access
         self._redact = redact
-        self._sign_off = sign_off
         self._manners = manners
 
     def open_pull(
@@ -150,7 +148,7 @@ class Publisher:
                     task,
                     content.claim,
                     co_author=self._forge.noreply_address(task.requested_by),
-                    sign_off=self._sign_off,
+                    sign_off=self._manners.sign_off,
                 )
             )
             commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)

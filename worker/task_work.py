@@ -70,7 +70,6 @@ class Shop:
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
     max_task_retries: int = MAX_RECOVERIES
-    sign_off: str = ""
     manners: Manners = PLAIN
 
     @property
@@ -186,7 +185,6 @@ class TaskWork:
             mirror,
             access,
             redact=shop.redact,
-            sign_off=shop.sign_off,
             manners=shop.manners,
         )
         require_room(shop.bench.workspaces, shop.least_free_bytes)

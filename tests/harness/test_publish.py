@@ -274,7 +274,7 @@ def test_a_commit_credits_who_asked_and_is_signed_off_by_its_author(notes: Town)
         mirror,
         desk.way,
         redact=notes.secrets,
-        sign_off="Acme Bot <bot@acme.example>",
+        manners=Manners(sign_off="Acme Bot <bot@acme.example>"),
     )
     change = desk.verified("# Lit\n")
     done = signing.open_pull(
