@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How work is presented: labels on drafts, whether who asked is asked for a review, who signs commits off.
+    """How work is presented: labels on drafts, a review asked of who wanted it, who signs commits off.
 
     `sign_off` is Name <mail>, "" for nobody.
     """
