@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop guard-bench verdict-bench redteam redteam-bites docs clean
+	bench-stop guard-bench verdict-bench redteam redteam-bites docs snapshots clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
@@ -34,6 +34,10 @@ check: setup
 
 docs: setup
 	@$(BIN)/python -m app.docs --write
+
+# Writes the kept texts for people (tests/worker/texts) anew; read the difference before it is committed.
+snapshots: setup
+	@$(BIN)/python -m pytest -q tests/worker/test_texts.py --write-texts
 
 memory: setup
 	@$(BIN)/python -m evals.memory

@@ -33,7 +33,7 @@ _WAITS_FOR = {
     Reason.NOT_REPRODUCIBLE: f"Steps that show the fault; {_RESUME}.",
     Reason.FLAKY_BASELINE: f"Tests that give the same result twice on the unchanged code; {_RESUME}.",
     Reason.ENVIRONMENT: f"A test command that runs, see test.command in .fixwright.yml; {_RESUME}.",
-    Reason.GUARD: "A maintainer's look at the findings below; /fixwright retry tries once more.",
+    Reason.GUARD: "A maintainer's look at the findings: allows each by its id, or has it tried once more.",
     Reason.NO_CHANGE: f"A hint where the fault is; {_RESUME}.",
     Reason.REPEATED_DIFF: f"A hint that leads elsewhere; {_RESUME}.",
     Reason.TASK_LIMIT: "A decision: /fixwright resume goes on from the saved work with a new budget.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from app.setting_types import Patterns, Word
+from app.setting_types import Patterns, PullLabels, Switch, Word
 
 _NAME = r"[^<>\x00-\x1f\x7f]*[^<>\s\x00-\x1f\x7f]"
 _MAIL_PART = r"[^<>@\s\x00-\x1f\x7f]+"
@@ -27,4 +27,17 @@ class PublishingSettings(BaseSettings):
         description="Who signs commits off (Developer Certificate of Origin), as Name <mail>; also their "
         "author. Empty: no sign-off, and Fixwright is the author.",
         examples=["'Fixwright for Acme <bot@acme.example>'"],
+    )
+    pull_labels: PullLabels = Field(
+        default=("fixwright",),
+        max_length=10,
+        description="Labels that a new draft gets, comma separated, where the forge knows labels. Empty: "
+        "none. Not the labels that start work.",
+        examples=["fixwright,needs review"],
+    )
+    request_review: Switch = Field(
+        default=True,
+        description="Whether the one who asked for the work is asked to review the draft, where the forge "
+        "knows review requests. What the forge refuses is logged, and the draft is up all the same.",
+        examples=["true"],
     )

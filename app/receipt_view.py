@@ -49,7 +49,9 @@ def receipt_lines(opened: Opened) -> Iterator[tuple[str, str]]:
         yield f"run “{text_at(run, 'name')}”", _run(run)
     for finding in _list(predicate.get("findings")):
         where = f"{text_at(finding, 'path')}:{finding.get('line', 0)}"
-        yield "finding", f"{text_at(finding, 'rule')} {text_at(finding, 'severity')} {where}"
+        by = text_at(finding, "allowedBy")
+        allowed = f", allowed by {by}" if by else ""
+        yield "finding", f"{text_at(finding, 'rule')} {text_at(finding, 'severity')} {where}{allowed}"
     yield "isolation", text_at(predicate, "isolation")
     model = _part(predicate, "model")
     yield "model", f"{text_at(model, 'name')}, {model.get('calls', 0)} calls"

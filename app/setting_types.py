@@ -31,6 +31,8 @@ _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[A-Za-z0-9._~/-]*)?"
 _COMMAND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 
+_LONGEST_LABEL = 50
+
 Parsed = TypeVar("Parsed")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -177,6 +179,14 @@ def _parse_commands(text: str) -> tuple[str, ...]:
     return found
 
 
+def _parse_pull_labels(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    for name in found:
+        if len(name) > _LONGEST_LABEL or not name.isprintable():
+            raise ValueError(f"{clip(name, 40)!r} is no label: at most {_LONGEST_LABEL} visible characters")
+    return found
+
+
 Secrets = Annotated[tuple[SecretStr, ...], NoDecode, _from_text(_parse_secrets)]
 Token = Annotated[SecretStr, _from_text(_parse_token)]
 Repositories = Annotated[frozenset[str], NoDecode, _from_text(_parse_repositories)]
@@ -185,6 +195,7 @@ Directory = Annotated[Path, _from_text(_parse_directory)]
 OptionalDirectory = Annotated[Path | None, _from_text(_parse_optional_directory)]
 Directories = Annotated[tuple[Path, ...], NoDecode, _from_text(_parse_directories)]
 Patterns = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_patterns)]
+PullLabels = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_pull_labels)]
 Switch = Annotated[bool, _from_text(_parse_switch)]
 Commands = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_commands)]
 SetupHosts = Annotated[str, _from_text(_parse_setup_hosts)]

@@ -40,6 +40,7 @@ from harness.attempt import Bench
 from harness.git import DEFAULT_COMMITTER, GitRunner, Person
 from harness.localize import BaselineLocalizer
 from harness.order import SessionWrapper, as_it_is
+from harness.presenting import Manners
 from harness.prices import PriceList
 from harness.sandbox.choice import SandboxWishes, choose_sandbox
 from harness.setup.cache import SetupCache
@@ -114,7 +115,11 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
-        sign_off=settings.sign_off,
+        manners=Manners(
+            labels=settings.pull_labels,
+            asks_for_review=settings.request_review,
+            sign_off=settings.sign_off,
+        ),
     )
     return Loop(
         shop,

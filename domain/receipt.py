@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from domain.allowing import Allowance
 from domain.budget import QUANTUM
 from domain.model import Attempt, Finding, Money, Outcome, Reason, Suspect, Task, TestRun, Verdict
 
@@ -61,6 +62,7 @@ class ReceiptFacts:
     isolation: str
     transcript: TranscriptMark
     at: datetime
+    allowances: tuple[Allowance, ...] = ()
 
     @property
     def tree(self) -> str:
@@ -126,6 +128,7 @@ def _predicate(facts: ReceiptFacts, previous: str) -> Json:
         "turnedGreen": list(verdict.turned_green) if verdict else [],
         "broken": list(verdict.broken) if verdict else [],
         "findings": [_finding(finding) for finding in verdict.findings] if verdict else [],
+        "allowances": [_allowance(word) for word in facts.allowances],
         "suspects": [_suspect(suspect) for suspect in facts.suspects],
         "isolation": verdict.isolation if verdict else facts.isolation,
         "model": {"name": facts.model, "calls": facts.calls},
@@ -183,6 +186,17 @@ def _finding(finding: Finding) -> Json:
         "line": finding.line,
         "severity": finding.severity.value,
         "what": finding.what,
+        "id": finding.id,
+        "allowedBy": finding.allowed_by,
+    }
+
+
+def _allowance(word: Allowance) -> Json:
+    return {
+        "name": word.change,
+        "by": {"id": word.by.id, "login": word.by.login},
+        "comment": word.comment_id,
+        "at": _moment(word.at),
     }
 
 

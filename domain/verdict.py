@@ -18,7 +18,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the guard objects to, and where. By `id` a maintainer may allow it; it does not count in `==`."""
+    """What the guard objects to, and where. By `id` a maintainer may allow it; it does not count in `==`.
+
+    `allowed_by` is the login of the maintainer who did, and then it is a warning.
+    """
 
     rule: str
     path: str
@@ -27,6 +30,7 @@ class Finding:
     why: str
     severity: Severity
     id: str = field(default="", compare=False)
+    allowed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -189,6 +189,7 @@ class AttemptRun:
             suspects=known.suspects,
             left_out=known.left_out,
             allowed=known.allowed,
+            words=known.words,
             prepared=known.prepared,
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from domain.model import Category, Finding, RunStatus, Severity, Verdict
+from harness.allowed_tests import still_binding, still_missed
 from harness.baseline import Baseline
 from harness.document_links import DOCUMENTS, broken_links
 from harness.guard.change import Change, Trees
@@ -14,6 +15,7 @@ from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
 from harness.guard.rh002 import corrected_expectations, replaced_expectations
 from harness.guard.tolerance import excused
+from harness.guard.waivers import waived
 from harness.red_reasons import beside_the_point
 from harness.runs import FIXED, Runs
 from harness.steadiness import JUDGED, REPETITIONS, Steadiness
@@ -70,12 +72,14 @@ class Examination:
         self._runs = Runs(trees, bench, change, baseline)
         self._steadiness = Steadiness(self._runs, baseline)
         self._notes: list[str] = []
+        self._findings: tuple[Finding, ...] = ()
         self._greened = Greened(tests=())
         self._original: Observed | None = None
 
     def verdict(self) -> Verdict:
         """Guard first, then the runs; the first thing that is wrong decides."""
-        findings = guard(self._change, self._category, self._issue_text)
+        found = guard(self._change, self._category, self._issue_text)
+        self._findings = findings = waived(found, self._change.words)
         replaced = replaced_expectations(self._change, self._issue_text)
         refusal = _by_guard(finding for finding in findings if finding not in replaced)
         if refusal is None:
@@ -88,6 +92,9 @@ class Examination:
         if self._steadiness.flaky and not (refusal and refusal.flaky_baseline):
             listed = _some(self._steadiness.flaky)
             self._notes.append(f"Flaky, since they vary on the unchanged base, and left out: {listed}.")
+        allowed = [finding.id for finding in findings if finding.allowed_by]
+        if allowed:
+            self._notes.append(f"Allowed by a maintainer: {_some(allowed)}.")
         summary = refusal.why if refusal else self._success()
         return Verdict(
             verified=refusal is None,
@@ -219,7 +226,9 @@ class Examination:
     def _regressions(self, plan: TestPlan, baseline: Observed, fixed: Observed) -> _Refusal | None:
         """Refuse what passed before and does not now, with the new tests or with the original ones."""
         original = self._original = self._runs.original_tests(plan)
-        lost = self._steadiness.blameable(plan, broken(baseline=baseline, now=fixed, original=original))
+        missed = broken(baseline=baseline, now=fixed, original=original)
+        missed = still_missed(missed, self._findings, fixed.run.failed_ids)
+        lost = self._steadiness.blameable(plan, missed)
         if lost:
             return _Refusal(f"{len(lost)} tests that passed before do not now: {_some(lost)}.", lost)
         if original is None:
@@ -232,7 +241,7 @@ class Examination:
             for entry in broken(baseline=baseline, now=original)
             if not _is_corrected(identity_of(entry), corrected)
         )
-        failing = self._steadiness.blameable(plan, failing)
+        failing = self._steadiness.blameable(plan, still_binding(failing, self._findings))
         if failing:
             return _Refusal(
                 f"With the original tests, {len(failing)} that passed before do not now: {_some(failing)}.",

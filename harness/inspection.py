@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from domain.allowing import Allowance, is_cleared
 from domain.errors import GitError, PolicyRefusal
 from domain.model import Finding, Outcome, ProtectedChange, Reason, Severity, Verdict
 from harness.change import PROTECTED_RULE, check_change, scan_secrets
@@ -74,10 +75,12 @@ class Inspection:
     def verify(self, verifier: Verifier, baseline: Baseline, snapshot: Snapshot) -> str:
         """Run the tests and return the verdict's summary. Raises Ended for a change that is not verified."""
         change = verifier.read_change(self.ground.base_sha, snapshot.tree)
+        change = replace(change, words=self.order.allowances())
         if self.known.allowed is not None:
             change = replace(change, allowed=frozenset(self.known.allowed.change.paths))
         outcome = verifier.verify(change, baseline, self.order.task.category, self.order.authority)
         verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
+        self.known.words = self._used(change.words, verdict)
         self.known.verdict = verdict
         self.journal.judged(verdict)
         if isinstance(outcome, VerifiedChange):
@@ -91,6 +94,13 @@ class Inspection:
         if verdict.flaky_baseline:
             raise Ended(Outcome.UNJUDGED, Reason.FLAKY_BASELINE, verdict.summary)
         raise Ended(Outcome.UNVERIFIED, None, verdict.summary)
+
+    def _used(self, words: Sequence[Allowance], verdict: Verdict) -> tuple[Allowance, ...]:
+        """Return those of the maintainers' words without which this change would have been refused."""
+        used = {finding.id for finding in verdict.findings if finding.allowed_by}
+        if self.known.allowed is not None:
+            used.add(self.known.allowed.change.name)
+        return tuple(word for word in words if word.change in used)
 
     def _snapshot(self) -> Snapshot:
         ground = self.ground
@@ -134,7 +144,12 @@ class Inspection:
 
     def _earlier(self, snapshot: Snapshot) -> PastAttempt | None:
         """Return an earlier attempt that came to the same tree, or did the very same on another base."""
-        judged = [past for past in self.order.past if past.outcome in _JUDGED]
+        words = self.order.allowances()
+        judged = [
+            past
+            for past in self.order.past
+            if past.outcome in _JUDGED and not (past.verdict and is_cleared(past.verdict, words))
+        ]
         same = next((past for past in judged if past.tree == snapshot.tree), None)
         rejected = [past for past in judged if past.outcome in _REJECTED and past.tree]
         if same is not None or not rejected:

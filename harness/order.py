@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from domain.allowing import Allowance
+from domain.allowing import Allowance, is_cleared
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, Outcome, Reason, Repository, Suspect, Task, Verdict
 from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy, SandboxSession
 from harness.access import Access
 from harness.handoff import PastAttempt
-from harness.protection import Allowed, allowed_by
+from harness.protection import Allowed
 from harness.publish import StartPoint, WipChange
 from harness.setup.phase import SetupPhase
 from harness.verify import VerifiedChange
 from harness.workspace import Workspace, Workspaces
+
+_PERHAPS_COMPLETE = frozenset({Outcome.DECLINED, Outcome.REFUSED, Outcome.REPEATED})
+"""Outcomes that a forge or a maintainer's word may have stood behind, and not the work itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +51,10 @@ class Order:
         The forge would not take it, or it waited for a maintainer's word that has been given since.
         """
         last = self.past[-1] if self.past else None
-        if last is None or last.outcome is not Outcome.DECLINED or last.verdict is None:
+        if last is None or last.outcome not in _PERHAPS_COMPLETE or last.verdict is None:
             return None
-        is_allowed = allowed_by(last.verdict.protected, self.allowances()) is not None
-        return last if last.verdict.verified or is_allowed else None
+        is_done = last.outcome is Outcome.DECLINED and last.verdict.verified
+        return last if is_done or is_cleared(last.verdict, self.allowances()) else None
 
 
 SessionWrapper = Callable[[SandboxSession, Workspace], SandboxSession]
@@ -97,6 +100,7 @@ class Progress:
     verdict: Verdict | None = None
     verified: VerifiedChange | None = None
     allowed: Allowed | None = None
+    words: tuple[Allowance, ...] = ()
     prepared: str = ""
 
 
@@ -116,6 +120,8 @@ class AttemptResult:
     suspects: tuple[Suspect, ...] = ()
     left_out: tuple[str, ...] = ()
     allowed: Allowed | None = None
+    words: tuple[Allowance, ...] = ()
+    """What maintainers have allowed of this very change."""
     prepared: str = ""
     """What was set up for the tests, and why; "" for nothing."""
     retry_after: float | None = None

@@ -16,13 +16,18 @@ from domain.model import Attempt, Publication, PublicationKind, Pull, PullPropos
 from domain.policy import branch_name
 from domain.ports import Forge, Intent, Purpose, TaskQueue
 from domain.text import Redactor
-from harness import report
+from harness import pull_text, report
 from harness.access import Access
 from harness.git import Mirror
+from harness.presenting import Manners
 from harness.verify import VerifiedChange
 
 MAX_ROUNDS = 50
 """How many times one issue may be taken up anew on a branch of its own."""
+
+
+PLAIN = Manners()
+"""No label, no request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +67,15 @@ class Publisher:
         access: Access,
         *,
         redact: Redactor,
-        sign_off: str = "",
+        manners: Manners = PLAIN,
     ) -> None:
-        """`sign_off` is who signs commits off, as Name <mail>; "" for nobody."""
+        """`manners` are what a commit and a draft get besides their texts."""
         self._forge = forge
         self._queue = queue
         self._mirror = mirror
         self._access = access
         self._redact = redact
-        self._sign_off = sign_off
+        self._manners = manners
 
     def open_pull(
         self,
@@ -78,7 +83,7 @@ class Publisher:
         attempt: Attempt,
         start: StartPoint,
         change: VerifiedChange,
-        facts: report.PullFacts,
+        facts: pull_text.PullFacts,
     ) -> Publication:
         """Push a verified change and make sure that its draft pull request exists.
 
@@ -87,7 +92,7 @@ class Publisher:
         tree = change.verdict.tree
         if facts.verdict.tree != tree:
             raise PolicyRefusal("the tree to be published is not the tree that was verified")
-        content = _Content(PublicationKind.PULL, tree, facts.claim, report.pull_body(facts))
+        content = _Content(PublicationKind.PULL, tree, facts.claim, pull_text.pull_body(facts))
         return self.finish(task, self._intend(task, attempt, start, content))
 
     def push_wip(self, task: Task, attempt: Attempt, start: StartPoint, change: WipChange) -> Publication:
@@ -108,7 +113,14 @@ class Publisher:
         if intent.kind is PublicationKind.PULL:
             self._still_wanted(task)
             pull = self._ensure_pull(task, intent)
+            if not self._is_up_already(task):
+                self._manners.present(self._forge, task, pull)
         return self._queue.published(intent, pull=pull)
+
+    def _is_up_already(self, task: Task) -> bool:
+        """Tell whether an earlier round has put the draft up: what people changed on it since, stays."""
+        done = (each for each in self._queue.publications(task.id) if each.done_at is not None)
+        return any(each.kind is PublicationKind.PULL for each in done)
 
     def _still_wanted(self, task: Task) -> None:
         """Look once more before people see anything: a push takes long enough for a change of mind."""
@@ -136,7 +148,7 @@ class Publisher:
                     task,
                     content.claim,
                     co_author=self._forge.noreply_address(task.requested_by),
-                    sign_off=self._sign_off,
+                    sign_off=self._manners.sign_off,
                 )
             )
             commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)

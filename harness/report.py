@@ -1,29 +1,24 @@
-"""All text for people: pull requests, comments, commit messages. Pure; outside text is made inert first."""
+"""What is said in titles, comments and commit messages. Pure; outside text is made inert first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
+from domain.allowing import refusing
 from domain.budget import Standing, show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
-from domain.fitting import fitted
 from domain.model import (
     Actor,
-    Finding,
     Limit,
     Money,
     ProtectedChange,
     RunStatus,
-    Suspect,
     Task,
-    TestRun,
     Verdict,
 )
-from domain.text import clip, fence, inert, inert_line, one_line, plain, quoted, revealed
-from harness.protection import Allowed
+from domain.text import clip, fence, inert, inert_line, one_line, revealed
+from harness.markdown import code, findings_list, folded, output_block, page, run_table
 
 TITLE_LIMIT = 200
 DIFFERENCE_LIMIT = 40_000
@@ -35,37 +30,6 @@ MOST_PATHS = 50
 _TRAILER_LIKE = re.compile(r"[\w-]{1,60}[ \t]*:")
 _TRAILER_BREAKING = re.compile(r"[<>\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 _ADDRESS = re.compile(r"[^\s@<>]{1,200}@[A-Za-z0-9.-]{1,200}")
-
-_EDITED = (
-    "The issue has been edited since the work was asked for; this answers its text as it stood then. "
-    "Read both before you merge."
-)
-
-_NOTICE = (
-    "This draft was made by a machine (Fixwright). A person reviews it and decides; "
-    "it is never merged automatically."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullFacts:
-    """What a pull request's text is made of."""
-
-    task: Task
-    verdict: Verdict
-    claim: Claim | None
-    suspects: tuple[Suspect, ...]
-    cost: Money
-    steps: int
-    model: str
-    attempt_number: int
-    standing: Standing | None = None
-    left_out: tuple[str, ...] = ()
-    receipt: str = ""
-    receipt_url: str = ""
-    allowed: Allowed | None = None
-    prepared: str = ""
-    edited: bool = False
 
 
 def pull_title(task: Task) -> str:
@@ -104,136 +68,6 @@ def _signed(sign_off: str) -> str:
     return f"Signed-off-by: {one_line(sign_off, 300)}" if sign_off else ""
 
 
-def pull_body(facts: PullFacts) -> str:
-    """Return the pull request's text: what the harness saw first, the agent's words apart and labelled."""
-    claim, verdict = facts.claim, facts.verdict
-    sections = [
-        f"Fixes #{facts.task.issue.number}",
-        _EDITED if facts.edited else "",
-        _section("How this was tested", _tested(verdict)),
-        f"Set up beforehand: {_code(facts.prepared)}." if facts.prepared else "",
-        _section("Root cause", quoted(clip(claim.root_cause, 2000))) if claim else "",
-        _section("The change", quoted(clip(claim.changes, 2000))) if claim else "",
-        _section("Reported by the agent, not run here", _claimed(claim)) if claim else "",
-        _section("Findings", findings_list(verdict.findings)) if verdict.findings else "",
-        _section("Protected paths", _allowed(facts.allowed)) if facts.allowed else "",
-        _section("Where it looked", _suspects(facts.suspects)) if facts.suspects else "",
-        _left_out(facts.left_out),
-        _section("Cost", _cost(facts)),
-        _receipt(facts),
-        f"---\n{_NOTICE}",
-    ]
-    return _join(sections)
-
-
-def findings_list(findings: Sequence[Finding]) -> str:
-    """Return findings as a Markdown list, the ones that refuse first."""
-    ordered = sorted(findings, key=lambda finding: (finding.severity != "critical", finding.rule))
-    return "\n".join(
-        f"- **{finding.rule}** ({finding.severity}) {_code(f'{finding.path}:{finding.line}')}: "
-        f"{inert(one_line(finding.what, 300))}. {inert(one_line(finding.why, 300))}"
-        for finding in ordered[:50]
-    )
-
-
-def run_table(runs: Sequence[TestRun]) -> str:
-    """Return test runs as a Markdown table; only what the harness itself ran may be given here."""
-    rows = ["| run | result | tests | seconds | tree |", "|---|---|---|---|---|"]
-    rows += [
-        f"| {run.name} | {_result(run)} | {_counts(run)} | {run.seconds:.1f} | {_code(run.tree[:12])} |"
-        for run in runs
-    ]
-    commands = "\n".join(f"{run.name}: {plain(run.command)}" for run in runs)
-    exact = f"<details><summary>Exact commands</summary>\n\n{fence(clip(commands, 6000))}\n\n</details>"
-    return "\n".join(rows) + f"\n\n{exact}"
-
-
-def _tested(verdict: Verdict) -> str:
-    lines = [f"**{inert(one_line(verdict.summary, 400))}**", "", run_table(verdict.runs)]
-    if verdict.turned_green:
-        lines += ["", "Red before, green after:", _code_list(verdict.turned_green)]
-    failing_before = sorted({i for run in verdict.runs if run.name == "fixed" for i in run.failed_ids})
-    if failing_before:
-        lines += [
-            "",
-            "Failing before this change and after it (not touched by it):",
-            _code_list(failing_before),
-        ]
-    lines += [f"\n{sentence}" for sentence in _when(verdict.runs)]
-    lines += [
-        "",
-        f"Run by the harness on the tree {_code(verdict.tree)}, which is exactly the tree of this branch's "
-        f"commit. Isolation: {inert(verdict.isolation)}.",
-    ]
-    return "\n".join(lines)
-
-
-def _when(runs: Sequence[TestRun]) -> list[str]:
-    """Say which runs were not made for this change alone, and when they were."""
-    return [
-        f"The run {_code(run.name)} was made at {run.at:%Y-%m-%d %H:%M} UTC for an earlier attempt; its "
-        "tree, its command and the tools are the same now."
-        for run in runs
-        if run.reused and run.at
-    ]
-
-
-def _allowed(allowed: Allowed) -> str:
-    """Say who let a change of protected paths through, and which."""
-    word, change = allowed.word, allowed.change
-    when = f"{word.at:%Y-%m-%d %H:%M} UTC"
-    return (
-        f"{_code(word.by.login)} allowed exactly this change ({_code(change.name)}) on {when}:\n"
-        f"{_code_list(change.paths)}"
-    )
-
-
-def _claimed(claim: Claim) -> str:
-    commands = _code_list(claim.test_commands) if claim.test_commands else "It named no test command."
-    doubt = claim.not_verified.strip()
-    return commands + (f"\n\nNot verified, in its words:\n{quoted(clip(doubt, 1500))}" if doubt else "")
-
-
-def _suspects(suspects: Sequence[Suspect]) -> str:
-    return "\n".join(
-        f"- {_code(suspect.path + (f':{suspect.first_line}' if suspect.first_line else ''))} "
-        f"{inert(one_line(suspect.symbol, 80))}".rstrip()
-        for suspect in suspects[:5]
-    )
-
-
-def _left_out(paths: Sequence[str]) -> str:
-    if not paths:
-        return ""
-    more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
-    return "Left out of the commit: " + ", ".join(_code(path) for path in paths[:8]) + more + "."
-
-
-def _receipt(facts: PullFacts) -> str:
-    """Name the receipt by its hash, so that what is read later can be told from what was said here."""
-    if not facts.receipt:
-        return ""
-    name = f"[{_code(facts.receipt)}]({facts.receipt_url})" if facts.receipt_url else _code(facts.receipt)
-    return f"Signed receipt of these runs: {name}. `fixwright receipt verify` checks it."
-
-
-def _cost(facts: PullFacts) -> str:
-    return (
-        f"{show_money(facts.cost)}, {facts.steps} model calls with {_code(one_line(facts.model, 80))}, "
-        f"attempt {facts.attempt_number}." + (f"\n\n{spend_line(facts.standing)}" if facts.standing else "")
-    )
-
-
-def _result(run: TestRun) -> str:
-    mark = {RunStatus.PASSED: "green", RunStatus.FAILED: "red"}.get(run.status, str(run.status))
-    return f"{mark}, exit {run.exit_code}"
-
-
-def _counts(run: TestRun) -> str:
-    pairs = ((run.passed, "passed"), (run.failed, "failed"), (run.skipped, "skipped"))
-    return ", ".join(f"{count} {word}" for count, word in pairs if count) or "–"
-
-
 # -- comments ---------------------------------------------------------------------------------------
 
 
@@ -241,7 +75,7 @@ def started_comment(task: Task, attempt_number: int, standing: Standing) -> str:
     """Say that work has begun, and what it may cost."""
     caps = standing.caps.raised(standing.spent.raised)
     attempt = f"attempt {attempt_number}, at most {show_money(caps.max_cost_per_task_usd)}"
-    return _join(
+    return page(
         [
             f"**Working on it** ({attempt}). "
             f"To stop me, take the `{task.category}` label off or write `{COMMAND_PREFIX} cancel`.",
@@ -252,28 +86,39 @@ def started_comment(task: Task, attempt_number: int, standing: Standing) -> str:
 
 def spend_line(standing: Standing) -> str:
     """Say what an issue has cost and what the service's caps leave, on which day."""
-    spent = standing.spent
-    about = " (an estimate, since the model's price is not known)" if spent.estimated else ""
     repository, service = (
         show_money(standing.left(limit)) for limit in (Limit.DAILY_COST, Limit.SERVICE_DAILY_COST)
     )
-    line = (
-        f"Spent on this issue: {show_money(spent.task)} of at most {show_money(standing.total)}{about}. "
-        f"On {spent.on} (UTC), the caps leave {repository} for this repository and {service} for the whole "
-        "service."
-    )
-    raised = spent.raised
-    if raised is None:
-        return line
     return (
-        f"{line} {raised_by(raised.by)} raised the cap of one attempt to {show_money(raised.amount)} on "
+        f"{_spent(standing)} On {standing.spent.on} (UTC), the caps leave {repository} for this repository "
+        f"and {service} for the whole service.{_raise(standing)}"
+    )
+
+
+def issue_line(standing: Standing) -> str:
+    """Say what an issue has cost, and who raised its cap."""
+    return f"{_spent(standing)}{_raise(standing)}"
+
+
+def _spent(standing: Standing) -> str:
+    spent = standing.spent
+    about = " (an estimate, since the model's price is not known)" if spent.estimated else ""
+    return f"Spent on this issue: {show_money(spent.task)} of at most {show_money(standing.total)}{about}."
+
+
+def _raise(standing: Standing) -> str:
+    raised = standing.spent.raised
+    if raised is None:
+        return ""
+    return (
+        f" {raised_by(raised.by)} raised the cap of one attempt to {show_money(raised.amount)} on "
         f"{raised.at:%Y-%m-%d %H:%M} UTC."
     )
 
 
 def raised_by(login: str) -> str:
     """Write a login so that it calls nobody."""
-    return _code(login)
+    return code(login)
 
 
 def queued_comment(why: str) -> str:
@@ -295,7 +140,7 @@ def review_comment(pull_number: int, url: str, verdict: Verdict, cost: Money) ->
 
 def ended_comment(headline: str, detail: str, next_step: str, cost: Money) -> str:
     """Say what happened, why it stopped, and what a person can do. `detail` is ready Markdown."""
-    return _join(
+    return page(
         [f"**{headline}**", detail, f"Next: {next_step}", f"Spent on this issue: {show_money(cost)}."]
     )
 
@@ -314,51 +159,30 @@ def restated_detail(restatement: Restatement) -> str:
 
 def verdict_detail(verdict: Verdict) -> str:
     """Return what the harness saw of a change that it did not accept."""
-    parts = [inert(one_line(verdict.summary, 600))]
+    first = next(iter(refusing(verdict)), None)
+    is_said_below = first is not None and verdict.summary == f"{first.rule} in {first.path}: {first.what}"
+    parts = ["" if is_said_below else inert(one_line(verdict.summary, 600))]
     if verdict.findings:
         parts.append(findings_list(verdict.findings))
     if verdict.runs:
-        parts.append(run_table(verdict.runs))
+        table = run_table(verdict.runs)
+        parts.append(folded("What was run before", table) if first else table)
     broken = next(
         (run for run in reversed(verdict.runs) if run.status is not RunStatus.PASSED and run.tail), None
     )
     if broken is not None and not verdict.findings:
         parts.append(output_block(f"Output of the run “{broken.name}”", broken.tail))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def protected_detail(protected: ProtectedChange) -> str:
     """Return a change of protected paths for whoever may allow it: the list, and the difference, fenced."""
-    paths = "\n".join(f"- {_code(path)}" for path in protected.paths[:MOST_PATHS])
+    paths = "\n".join(f"- {code(path)}" for path in protected.paths[:MOST_PATHS])
     more = len(protected.paths) - MOST_PATHS
     if more > 0:
         paths += f"\n- … and {more} more; I cannot show all of them here"
     shown = fence(clip(revealed(protected.patch), DIFFERENCE_LIMIT), "diff")
     return f"{paths}\n\n<details open><summary>The difference</summary>\n\n{shown}\n\n</details>"
-
-
-def output_block(title: str, output: str) -> str:
-    """Return command output in a folded block that it cannot break out of."""
-    return f"<details><summary>{inert(title)}</summary>\n\n{fence(clip(plain(output), 6000))}\n\n</details>"
-
-
-def _section(title: str, body: str) -> str:
-    return f"### {title}\n\n{body}"
-
-
-def _join(sections: Sequence[str]) -> str:
-    return fitted("\n\n".join(section for section in sections if section))
-
-
-def _code(text: str) -> str:
-    """Return an inline code span that its content cannot end, and that cannot break a table row."""
-    safe = one_line(plain(text), 300).replace("`", "'").replace("|", "\\|")
-    return f"`{safe}`" if safe else "–"
-
-
-def _code_list(items: Sequence[str]) -> str:
-    shown = [f"- {_code(item)}" for item in items[:20]]
-    return "\n".join([*shown, f"- … and {len(items) - 20} more"] if len(items) > 20 else shown)
 
 
 def _without_directives(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What maintainers have allowed: exact changes of protected paths, each on one task, with who and when."""
+"""What maintainers have allowed: changes of protected paths and findings, on one task, with who and when."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AllowanceRecords:
     _clock: Clock
 
     def allow(self, task: Task, change: str, *, by: Actor, comment_id: str) -> bool:
-        """Write down that one exact change is allowed, with who and when; False where it was before."""
+        """Write down that one exact change or finding is allowed; False where it was before."""
         login = storable(by.login)
         values = {
             "task": task.id,
@@ -38,7 +38,7 @@ class AllowanceRecords:
             "comment": comment_id,
             "at": time_text(self._clock.now()),
             "note": Note.CHANGE_ALLOWED,
-            "detail": f"{login} allowed the change {change} of protected paths",
+            "detail": f"{login} allowed {_named(change)}",
         }
         with self._database.write() as connection:
             if not connection.execute(_ALLOW, values).rowcount:
@@ -61,3 +61,8 @@ class AllowanceRecords:
             )
             for row in rows
         )
+
+
+def _named(change: str) -> str:
+    is_finding = "-" in change
+    return f"the finding {change}" if is_finding else f"the change {change} of protected paths"

@@ -1,7 +1,7 @@
 CREATE TABLE allowances (
     id INTEGER PRIMARY KEY,
     task_id INTEGER NOT NULL REFERENCES tasks (id),
-    change TEXT NOT NULL CHECK (length(change) = 40),
+    change TEXT NOT NULL CHECK (length(change) BETWEEN 16 AND 72),
     actor_id TEXT NOT NULL,
     actor_login TEXT NOT NULL,
     comment_id TEXT NOT NULL,

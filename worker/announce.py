@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from domain.allowing import AllowRefusal
 from domain.budget import Caps, Spent, Standing, next_utc_day, show_money
-from domain.model import Money, Outcome, ProtectedChange, Reason
+from domain.model import Finding, Money, Outcome, ProtectedChange, Reason
 from domain.raising import RaiseRefusal
 from domain.text import clip, inert
 from harness import report
 
 _COMMAND = "`/fixwright resume`"
+_MOST_NAMES = 20
 
 ENDINGS: dict[Reason, tuple[str, str]] = {
     Reason.NEEDS_INFORMATION: (
@@ -53,7 +55,14 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.GUARD: (
         "I refused the change that the agent proposed. No pull request was opened.",
-        f"a person looks at the finding; {_COMMAND} starts another attempt from a clean tree.",
+        "a maintainer looks at the findings. Those with a command can be allowed with it, each by a comment "
+        "of its own; once all of them are, I go on with this very change, and the tests are run as ever. Or "
+        f"{_COMMAND} starts another attempt from a clean tree.",
+    ),
+    Reason.FLAKY_BASELINE: (
+        "The tests that show the fault vary on the very same code, so nothing can be told by them.",
+        f"make them steady, or list them under `test.flaky` in `.fixwright.yml`; then a maintainer writes "
+        f"{_COMMAND}.",
     ),
     Reason.PROTECTED_PATH: (
         "I refused the change that the agent proposed: it breaks a rule that stands before any commit.",
@@ -87,6 +96,16 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
 def ending(reason: Reason, detail: str, cost: Money) -> str:
     """Return the comment for a task that a person has to look at. `detail` is ready Markdown."""
     headline, next_step = ENDINGS[reason]
+    return report.ended_comment(headline, detail, next_step, cost)
+
+
+def refused_for_good(detail: str, cost: Money) -> str:
+    """Return the comment for a change that no maintainer's word could let through as it is."""
+    headline, _ = ENDINGS[Reason.GUARD]
+    next_step = (
+        f"{_COMMAND} starts another attempt from a clean tree. What can be allowed may be allowed before, "
+        "where it is meant to be as it is."
+    )
     return report.ended_comment(headline, detail, next_step, cost)
 
 
@@ -156,14 +175,33 @@ def allowed(login: str, protected: ProtectedChange) -> str:
     )
 
 
+def allowed_finding(login: str, finding: Finding, *, left: Sequence[str], goes_on: bool) -> str:
+    """Answer a maintainer who allowed a finding. `left` is what the last change still waits for."""
+    said = (
+        f"**Allowed by {report.raised_by(login)}:** the finding `{finding.id}`, for this code and on this "
+        "issue. The pull request will show it as a warning."
+    )
+    if goes_on:
+        return f"{said} I go on with the change that was refused; its tests are run as ever."
+    if left:
+        names = "\n".join(f"- `/fixwright allow {name}`" for name in left[:_MOST_NAMES])
+        more = f"\n- … and {len(left) - _MOST_NAMES} more" if len(left) > _MOST_NAMES else ""
+        return f"{said}\n\nThis still stands against the change:\n{names}{more}"
+    return f"{said} It counts from the next attempt on."
+
+
 def not_allowed(refusal: AllowRefusal, waiting: str) -> str:
-    """Answer somebody whose word about a protected change lets nothing through. It is said once."""
+    """Answer somebody whose word lets nothing through. It is said once."""
     which = f" `/fixwright allow {waiting}` is what I asked for." if waiting else ""
     why = {
         AllowRefusal.NOT_PERMITTED: "Only somebody with write access to this repository may allow it.",
-        AllowRefusal.NOT_A_NAME: f"Name the change by its 40 hexadecimal digits.{which}",
+        AllowRefusal.NOT_A_NAME: "Name a change by its 40 hexadecimal digits, or a finding by its id, "
+        f"such as `/fixwright allow RH002-0123456789abcdef`.{which}",
+        AllowRefusal.NEVER: "This cannot be waived by anyone: files that do not parse, credentials, "
+        f"submodules, links and names that harm are mended, not allowed. {_COMMAND} starts another attempt.",
         AllowRefusal.ENDED: "Nothing is being worked on here. Put the label on again first.",
-        AllowRefusal.NOT_WAITING: f"No change of that name was proposed on this issue.{which}",
+        AllowRefusal.NOT_WAITING: f"No change of that name and no finding of that id stands against "
+        f"anything on this issue. A changed change has a name of its own.{which}",
     }[refusal]
     return f"**Nothing is allowed.** {why}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from domain.allowing import asked_about
 from domain.budget import Caps, Standing
 from domain.model import Attempt, Money, ProtectedChange, Publication, PublicationKind, Reason, Task
 from domain.ports import Forge, Ledger, TaskQueue
@@ -14,7 +15,12 @@ from harness import report
 from worker import announce
 from worker.voice import Voice
 
-JUDGED = frozenset({Reason.GUARD, Reason.PROTECTED_PATH, Reason.ATTEMPTS_EXHAUSTED, Reason.REPEATED_DIFF})
+JUDGED = frozenset(
+    {
+        *(Reason.GUARD, Reason.PROTECTED_PATH, Reason.ATTEMPTS_EXHAUSTED),
+        *(Reason.REPEATED_DIFF, Reason.FLAKY_BASELINE),
+    }
+)
 """Reasons that rest on what the harness saw of a change, so that its verdict is shown."""
 
 
@@ -49,7 +55,16 @@ class Notices:
         protected = self._asks_about(task, reason)
         if protected is not None:
             return voice.say(task, "ended", announce.asking(protected, cost)) and status
-        return voice.say(task, "ended", announce.ending(reason, self._seen(task, reason), cost)) and status
+        seen = self._seen(task, reason)
+        is_final = reason is Reason.GUARD and not self._may_be_allowed(task)
+        said = announce.refused_for_good(seen, cost) if is_final else announce.ending(reason, seen, cost)
+        return voice.say(task, "ended", said) and status
+
+    def _may_be_allowed(self, task: Task) -> bool:
+        """Tell whether maintainers' words could let the last change through."""
+        attempt = self._last_attempt(task)
+        verdict = self.queue.verdict(attempt) if attempt else None
+        return bool(verdict and asked_about(verdict))
 
     def _asks_about(self, task: Task, reason: Reason) -> ProtectedChange | None:
         attempt = self._last_attempt(task)

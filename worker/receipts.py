@@ -70,6 +70,7 @@ class ReceiptClerk:
             isolation=self.isolation(),
             transcript=_mark(self.transcript(attempt)),
             at=self.clock.now(),
+            allowances=result.words,
         )
 
 

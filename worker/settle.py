@@ -25,7 +25,7 @@ from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
 from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
 from domain.states import Trigger
 from domain.text import Redactor, clip
-from harness import report
+from harness import pull_text, report
 from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from harness.room import full_or_raise
@@ -102,7 +102,7 @@ class Settler:
         gone = why_unworkable(task, self.forge)
         if gone:
             return self.withdraw(task, Reason.WITHDRAWN, f"{gone} Nothing was published.")
-        facts = report.PullFacts(
+        facts = pull_text.PullFacts(
             task=task,
             verdict=result.verdict,
             claim=result.claim,

@@ -27,6 +27,9 @@ from worker.raising import BudgetDesk
 
 log = structlog.get_logger(__name__)
 
+_WAITING_FOR_A_WORD = frozenset({Reason.PROTECTED_PATH, Reason.GUARD})
+"""Where a task stands still for what a maintainer may allow."""
+
 
 class SignalDesk:
     """Decides signals one by one, in the order in which they came; for any number of threads."""
@@ -132,8 +135,8 @@ class SignalDesk:
     def _on_allow(self, task: Task, command: CommandGiven, permission: Permission) -> str:
         """Answer, and let a task go on that waited for nothing else."""
         decision, is_allowed = self._allowances.answer(task, command, permission)
-        is_stopped = (task.state, task.reason) == (State.BLOCKED, Reason.PROTECTED_PATH)
-        if is_allowed and is_stopped and self._allowances.waits_for(task, decision):
+        is_stopped = task.state is State.BLOCKED and task.reason in _WAITING_FOR_A_WORD
+        if is_allowed and is_stopped and self._allowances.is_clear(task):
             try:
                 self._queue.move(task, Trigger.RESUMED, Landing(asked=command))
             except StaleWrite:

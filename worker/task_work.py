@@ -32,7 +32,8 @@ from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
-from harness.publish import Publisher
+from harness.presenting import Manners
+from harness.publish import PLAIN, Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
@@ -69,7 +70,7 @@ class Shop:
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
     max_task_retries: int = MAX_RECOVERIES
-    sign_off: str = ""
+    manners: Manners = PLAIN
 
     @property
     def notices(self) -> Notices:
@@ -179,7 +180,12 @@ class TaskWork:
         access = RepositoryAccess(self._forge, repository.id, shop.redact)
         mirror = self._bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(
-            self._forge, shop.queue, mirror, access, redact=shop.redact, sign_off=shop.sign_off
+            self._forge,
+            shop.queue,
+            mirror,
+            access,
+            redact=shop.redact,
+            manners=shop.manners,
         )
         require_room(shop.bench.workspaces, shop.least_free_bytes)
         price = shop.price_of(shop.model)

@@ -32,6 +32,7 @@ class Capability(StrEnum):
     CHECKS = "checks"
     CI = "continuous integration"
     REVIEWS = "review threads"
+    REVIEW_REQUESTS = "review requests"
     DELIVERIES = "missed deliveries"
     SECRETS = "short-lived secrets"
 

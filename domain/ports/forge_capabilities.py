@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from domain.model import Comment, IssueRef
+from domain.model import Actor, Comment, IssueRef
 
 
 class Conclusion(StrEnum):
@@ -143,6 +143,17 @@ class Reviewing(Protocol):
 
     def reply(self, repository_id: str, pull_number: int, thread: ReviewThread, key: str, body: str) -> str:
         """Answer in a thread once per key; returns the comment's id."""
+
+
+@runtime_checkable
+class RequestingReviews(Protocol):
+    """Capability.REVIEW_REQUESTS."""
+
+    def request_review(self, repository_id: str, pull_number: int, reviewer: Actor) -> None:
+        """Ask somebody to review a pull request; a second time changes nothing.
+
+        Raises ForgeError where the forge will not ask this one: its own author, or who has no access.
+        """
 
 
 @runtime_checkable

@@ -209,9 +209,9 @@ class TaskQueue(Protocol):
         """Return the verdict of an attempt, or None."""
 
     def allow(self, task: Task, change: str, *, by: Actor, comment_id: str) -> bool:
-        """Write down that a maintainer allows one exact change; False where that was before.
+        """Write down that a maintainer allows one exact change or finding; False where that was before.
 
-        `change` is `ProtectedChange.name`.
+        `change` is `ProtectedChange.name` or `Finding.id`.
         """
 
     def allowances(self, task_id: int) -> tuple[Allowance, ...]:

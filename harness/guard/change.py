@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from domain.allowing import Allowance
+
 MAX_BYTES = 64 * 2**20
 """The largest file that a change may hold on either side."""
 
@@ -81,7 +83,8 @@ class Delta:
 class Change:
     """Everything that differs between the base and the tree that would be published.
 
-    `allowed` are those of its paths that a maintainer allowed to be changed in exactly this way.
+    `allowed` are those of its paths that a maintainer allowed to be changed in exactly this way; `words` are
+    what maintainers have said may pass on this issue, findings by their ids.
     """
 
     base_commit: str
@@ -89,6 +92,7 @@ class Change:
     tree: str
     deltas: Mapping[str, Delta]
     allowed: frozenset[str] = frozenset()
+    words: tuple[Allowance, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:

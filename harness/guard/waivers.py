@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from domain.allowing import Allowance, is_allowable
 from domain.model import Finding, Severity
 from harness.guard.change import Change
 
@@ -29,16 +30,16 @@ def with_ids(change: Change, findings: Iterable[Finding]) -> tuple[Finding, ...]
     return tuple(_with_id(change, finding, seen) for finding in findings)
 
 
-def waived(findings: Iterable[Finding], ids: Collection[str]) -> tuple[Finding, ...]:
-    """Make warnings of those critical findings whose ids a maintainer has allowed; keep all others."""
-    allowed = {identity.lower() for identity in ids}
-    return tuple(_allowed(finding) if finding.id.lower() in allowed else finding for finding in findings)
+def waived(findings: Iterable[Finding], words: Iterable[Allowance]) -> tuple[Finding, ...]:
+    """Make warnings of those critical findings that a maintainer has allowed, by id; keep all others."""
+    allowed = {word.change.lower(): word.by.login for word in words}
+    return tuple(_allowed(finding, allowed.get(finding.id.lower())) for finding in findings)
 
 
-def _allowed(finding: Finding) -> Finding:
-    if finding.severity is not Severity.CRITICAL or not finding.id:
+def _allowed(finding: Finding, by: str | None) -> Finding:
+    if by is None or finding.severity is not Severity.CRITICAL or not is_allowable(finding):
         return finding
-    return replace(finding, severity=Severity.WARNING, what=f"{finding.what} (allowed by a maintainer)")
+    return replace(finding, severity=Severity.WARNING, allowed_by=by or "a maintainer")
 
 
 def _with_id(change: Change, finding: Finding, seen: Counter[str]) -> Finding:

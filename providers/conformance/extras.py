@@ -21,6 +21,7 @@ from domain.ports import (
     Labelling,
     ReadingFiles,
     Redelivering,
+    RequestingReviews,
     Reviewing,
     WatchingCi,
 )
@@ -135,6 +136,18 @@ class ExtraChecks(StagedChecks):
         assert forge.job_log_tail(repository_id, job.job_id, most_bytes=10**7).splitlines() == lines
         with pytest.raises(NotFound):
             forge.job_log_tail(repository_id, "987654321")
+
+    def test_somebody_is_asked_for_a_review_and_nobody_unknown(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        claimed(forge, Capability.REVIEW_REQUESTS)
+        assert isinstance(forge, RequestingReviews)
+        stage.push(repository_id, "fixwright/issue-1", "fix.txt")
+        number = forge.ensure_pull(repository_id, proposal()).number
+        for _ in range(2):
+            forge.request_review(repository_id, number, person)
+        with pytest.raises(ForgeError):
+            forge.request_review(repository_id, number, Actor(id="987654321", login="nobody"))
 
     def test_review_threads_are_read_whole_and_answered_once(
         self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge

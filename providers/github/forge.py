@@ -321,6 +321,15 @@ class GithubForge:
 
         return self._api.persist(act)
 
+    def request_review(self, repository_id: str, pull_number: int, reviewer: Actor) -> None:
+        """See `RequestingReviews`."""
+
+        def act() -> None:
+            with self._desks.at(repository_id, needs.COMMENTING) as desk:
+                reviews.request(desk, pull_number, reviewer)
+
+        self._api.persist(act)
+
     def missed_deliveries(self, since: datetime) -> tuple[MissedDelivery, ...]:
         """See `Redelivering`."""
         return deliveries.missed(self._app, since)

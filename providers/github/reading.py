@@ -68,7 +68,7 @@ def permission(desk: Desk, actor: Actor) -> Permission:
         return Permission.NONE
     found = _permission(desk, actor.login, actor.id)
     if found is None:
-        login = _login_now(desk, actor.id)
+        login = login_now(desk, actor.id)
         found = _permission(desk, login, actor.id) if login else None
     return Permission.NONE if found is None else found
 
@@ -85,7 +85,8 @@ def _permission(desk: Desk, login: str, wanted_id: str) -> Permission | None:
     return shapes.permission(data) if shapes.actor(data.get("user")).id == wanted_id else None
 
 
-def _login_now(desk: Desk, actor_id: str) -> str:
+def login_now(desk: Desk, actor_id: str) -> str:
+    """Return what an account is called now, or "" where there is none of this id."""
     try:
         found = shapes.actor(desk.anywhere(f"/user/{actor_id}").data)
     except NotFound:

@@ -10,6 +10,7 @@ from domain.ports import ReviewThread
 from providers.github import markers, shapes
 from providers.github.calls import MOST_PAGES, Json
 from providers.github.desk import Desk
+from providers.github.reading import login_now
 
 _COMMENTS = """comments(first: 100, after: $inner) { pageInfo { hasNextPage endCursor } nodes {
   databaseId body createdAt url
@@ -90,6 +91,17 @@ def _comment(data: Json) -> Comment:
         created_at=shapes.moment(data.get("createdAt"), "comment's time"),
         url=shapes.text(data.get("url")),
     )
+
+
+def request(desk: Desk, pull_number: int, reviewer: Actor) -> None:
+    """Ask an account for a review, by the name that it has now. Raises ForgeError, NotFound, Ambiguous.
+
+    GitHub itself ignores whoever is asked already, and refuses who cannot read the repository.
+    """
+    login = login_now(desk, reviewer.id) if reviewer.id.isascii() and reviewer.id.isdecimal() else ""
+    if not login:
+        raise NotFound(f"there is no account {reviewer.id!r} to ask for a review")
+    desk.call("POST", f"/pulls/{pull_number}/requested_reviewers", body={"reviewers": [login]})
 
 
 def reply(desk: Desk, pull_number: int, thread: ReviewThread, mark: str, body: str, me: Actor) -> str:

@@ -84,7 +84,18 @@ def test_every_fact_is_in_it() -> None:
         ],
         "turnedGreen": ["t.py::a"],
         "broken": [],
-        "findings": [{"rule": "RH007", "path": "a.py", "line": 3, "severity": "warning", "what": "many"}],
+        "findings": [
+            {
+                "rule": "RH007",
+                "path": "a.py",
+                "line": 3,
+                "severity": "warning",
+                "what": "many",
+                "id": "",
+                "allowedBy": "",
+            }
+        ],
+        "allowances": [],
         "suspects": [{"path": "a.py", "symbol": "total", "lines": [3, 9]}],
         "isolation": "bubblewrap, separate uid",
         "model": {"name": "openai/scripted", "calls": 4},

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from domain.budget import ZERO
-from domain.errors import BranchMoved, PolicyRefusal, PushRefused, StaleWrite
-from domain.model import Attempt, Category, PublicationKind, Task, Verdict
-from domain.ports import Intent
+from domain.errors import (
+    BranchMoved,
+    ForgeError,
+    ForgeUnavailable,
+    PolicyRefusal,
+    PushRefused,
+    StaleWrite,
+)
+from domain.model import Actor, Attempt, Category, PublicationKind, Task, Verdict
+from domain.ports import Capability, Intent
 from domain.repo_config import RepoConfig
 from domain.states import Trigger
-from harness import report
+from harness import pull_text
 from harness.access import RepositoryAccess
 from harness.git import GitRunner, Mirror, Person
 from harness.ground import FreshCheckouts
+from harness.presenting import Manners
 from harness.publish import MAX_ROUNDS, Publisher, StartPoint, WipChange
 from harness.verify import VerifiedChange, Verifier
 from harness.workspace import Workspaces
+from providers.local.faulty import FaultyForge
 from providers.local.forge import LocalForge
 from tests.worker.conftest import BuildTown, build, notes, template
 from tests.worker.town import CLAIM, Stage, Town
@@ -65,8 +75,8 @@ class Desk:
         assert isinstance(outcome, VerifiedChange)
         return outcome
 
-    def facts(self, verdict: Verdict) -> report.PullFacts:
-        return report.PullFacts(
+    def facts(self, verdict: Verdict) -> pull_text.PullFacts:
+        return pull_text.PullFacts(
             task=self.task,
             verdict=verdict,
             claim=CLAIM,
@@ -264,7 +274,7 @@ def test_a_commit_credits_who_asked_and_is_signed_off_by_its_author(notes: Town)
         mirror,
         desk.way,
         redact=notes.secrets,
-        sign_off="Acme Bot <bot@acme.example>",
+        manners=Manners(sign_off="Acme Bot <bot@acme.example>"),
     )
     change = desk.verified("# Lit\n")
     done = signing.open_pull(
@@ -277,3 +287,50 @@ def test_a_commit_credits_who_asked_and_is_signed_off_by_its_author(notes: Town)
         "Signed-off-by: Acme Bot <bot@acme.example>\n"
     )
     assert commit.count("Acme Bot <bot@acme.example> ") == 2, "author and committer"
+
+
+class AskingForge(LocalForge):
+    """The local forge, able to ask for reviews, or to refuse to."""
+
+    def __init__(self, root: Path, refusal: ForgeError | None = None) -> None:
+        super().__init__(root)
+        self.capabilities |= {Capability.REVIEW_REQUESTS}
+        self.asked: list[tuple[int, str]] = []
+        self.refusal = refusal
+
+    def request_review(self, repository_id: str, pull_number: int, reviewer: Actor) -> None:
+        """See `RequestingReviews`."""
+        self.asked.append((pull_number, reviewer.login))
+        if self.refusal is not None:
+            raise self.refusal
+
+
+@pytest.mark.parametrize("refusal", [None, ForgeError("not a collaborator"), ForgeUnavailable("a moment")])
+def test_a_new_draft_gets_its_labels_and_its_reviewer_or_is_up_without(
+    notes: Town, refusal: ForgeError | None
+) -> None:
+    desk = Desk(notes)
+    forge = AskingForge(notes.root / "forge", refusal)
+    manners = Manners(labels=("fixwright", "needs review"), asks_for_review=True)
+    publisher = Publisher(forge, notes.queue, desk.mirror, desk.way, redact=notes.secrets, manners=manners)
+    change = desk.verified("# Lit\n")
+    done = publisher.open_pull(
+        desk.task, desk.attempt, StartPoint(sha=desk.base), change, desk.facts(change.verdict)
+    )
+    assert done.pull_number is not None and done.done_at is not None
+    draft = forge.issue(replace(desk.task.issue, number=done.pull_number))
+    assert draft.labels == ("fixwright", "needs review")
+    assert forge.asked == [(done.pull_number, "mika")]
+
+    publisher.finish(desk.task, done)
+    assert len(forge.asked) == 1, "once it is up, what people do with it stays"
+
+
+def test_a_forge_without_labels_and_requests_is_asked_for_neither(notes: Town) -> None:
+    desk = Desk(notes)
+    forge = FaultyForge(LocalForge(notes.root / "forge"))
+    pull = desk.open_pull("# Lit\n")
+    assert pull.pull_number is not None
+    (found,) = notes.world.pulls(notes.repository.id)
+    Manners(labels=("x",), asks_for_review=True).present(forge, desk.task, found)
+    assert not forge.calls

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -14,91 +13,27 @@ from domain.claim import Claim, Restatement
 from domain.fitting import LONGEST_TEXT, length
 from domain.model import (
     Actor,
-    Category,
     Finding,
-    IssueRef,
     RunStatus,
     Severity,
-    Suspect,
-    Task,
-    TestRun,
-    Verdict,
 )
-from domain.states import State
-from harness import report
-
-NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-TREE = "a" * 40
+from harness import pull_text, report
+from tests.harness.text_makers import TREE, a_claim, a_run, a_task, a_verdict, facts
 
 
-def a_task(title: str = "It breaks", body: str = "") -> Task:
-    return Task(
-        id=7,
-        issue=IssueRef(forge="local", repository_id="1", number=12),
-        repository_name="acme/shop",
-        category=Category.BUG,
-        title=title,
-        body=body,
-        requested_by=Actor(id="5", login="mika"),
-        state=State.RUNNING,
-        created_at=NOW,
-        updated_at=NOW,
+def test_pull_body_says_what_the_harness_saw_before_anything_the_agent_says() -> None:
+    body = pull_text.pull_body(facts())
+    assert body.startswith("Fixes #12\n\n**1 test red before and green after**\n")
+    order = (
+        "Root cause",
+        "The change",
+        "How this was tested",
+        "not run here",
+        "Cost and origin",
+        "made by a machine",
     )
-
-
-def a_run(name: str, status: RunStatus, **changes: object) -> TestRun:
-    values: dict[str, object] = {
-        "name": name,
-        "command": "python3 -m pytest -q",
-        "tree": TREE,
-        "status": status,
-        "exit_code": 0 if status is RunStatus.PASSED else 1,
-        "seconds": 1.25,
-        "passed": 3,
-        "failed": 0 if status is RunStatus.PASSED else 1,
-        "skipped": 0,
-    }
-    return TestRun(**{**values, **changes})  # type: ignore[arg-type]
-
-
-def a_verdict(**changes: object) -> Verdict:
-    values: dict[str, object] = {
-        "verified": True,
-        "summary": "1 test red before and green after",
-        "base_sha": "b" * 40,
-        "tree": TREE,
-        "runs": (a_run("base + new tests", RunStatus.FAILED), a_run("fixed", RunStatus.PASSED)),
-        "findings": (),
-        "turned_green": ("tests/test_a.py::test_it",),
-        "broken": (),
-        "isolation": "bubblewrap, separate uid",
-    }
-    return Verdict(**{**values, **changes})  # type: ignore[arg-type]
-
-
-def a_claim(**changes: object) -> Claim:
-    values = {"root_cause": "A slip.", "changes": "Mended.", "test_commands": ["pytest -q"]}
-    return Claim.model_validate({**values, **changes})
-
-
-def facts(**changes: object) -> report.PullFacts:
-    values: dict[str, object] = {
-        "task": a_task(),
-        "verdict": a_verdict(),
-        "claim": a_claim(),
-        "suspects": (Suspect(path="a.py", symbol="f", score=1, first_line=3, last_line=9, why=""),),
-        "cost": Decimal("0.0123"),
-        "steps": 6,
-        "model": "openai/x",
-        "attempt_number": 1,
-    }
-    return report.PullFacts(**{**values, **changes})  # type: ignore[arg-type]
-
-
-def test_pull_body_says_what_the_harness_ran_before_anything_the_agent_says() -> None:
-    body = report.pull_body(facts())
-    assert body.startswith("Fixes #12\n")
-    assert body.index("How this was tested") < body.index("Root cause") < body.index("not run here")
+    places = [body.index(part) for part in order]
+    assert places == sorted(places)
     assert TREE in body
     assert "`tests/test_a.py::test_it`" in body
     assert "$0.0123, 6 model calls" in body
@@ -110,7 +45,7 @@ def test_pull_body_has_one_closing_word_and_it_is_ours() -> None:
         changes="Fixes #13",
         not_verified="closed #4",
     )
-    body = report.pull_body(facts(claim=hostile, task=a_task(title="Fixes #99")))
+    body = pull_text.pull_body(facts(claim=hostile, task=a_task(title="Fixes #99")))
     closing = re.findall(r"(?i)\b(?:clos|fix|resolv)\w*:?\s+\S*(?:#\d|https?://)", body)
     assert closing == ["Fixes #1"]
     assert body.startswith("Fixes #12\n")
@@ -130,7 +65,9 @@ def test_pull_body_has_one_closing_word_and_it_is_ours() -> None:
     ],
 )
 def test_the_agent_cannot_imitate_the_harness(hostile: str) -> None:
-    body = report.pull_body(facts(claim=a_claim(root_cause=hostile, changes=hostile, not_verified=hostile)))
+    body = pull_text.pull_body(
+        facts(claim=a_claim(root_cause=hostile, changes=hostile, not_verified=hostile))
+    )
     own = [line for line in body.splitlines() if not line.startswith(">")]
     assert own.count("### How this was tested") == 1
     assert not any("All tests pass" in line or "everything is green" in line for line in own)
@@ -143,22 +80,32 @@ def test_the_agent_cannot_imitate_the_harness(hostile: str) -> None:
 def test_test_names_and_commands_cannot_leave_their_code_span_or_table_row() -> None:
     name = "tests/t.py::test[`|<b>x</b>\n### Verified]"
     run = a_run("fixed", RunStatus.PASSED, command="pytest `id` | tee\nx")
-    body = report.pull_body(facts(verdict=a_verdict(turned_green=(name,), runs=(run,))))
+    body = pull_text.pull_body(facts(verdict=a_verdict(turned_green=(name,), runs=(run,))))
     assert not any(line.startswith("### Verified") for line in body.splitlines())
     row = next(line for line in body.splitlines() if line.startswith("| fixed"))
     assert row.replace("\\|", "").count("|") == 6
 
 
-def test_a_body_stays_under_every_forges_limit() -> None:
+@pytest.mark.parametrize("severity", list(Severity))
+@pytest.mark.parametrize("letter", ["x", "\U0001f41b", "`", "\u202e<"])
+def test_however_much_there_is_to_say_a_body_is_whole_to_its_end(letter: str, severity: Severity) -> None:
+    long = letter * 5000
     findings = tuple(
         Finding(
-            rule="RH001", path=f"f{n}.py", line=n, what="x" * 5000, why="y" * 5000, severity=Severity.WARNING
+            rule="RH001", path=f"{long}{n}", line=n, what=f"{long}{n}", why=f"{n}{long}", severity=severity
         )
         for n in range(400)
     )
-    body = report.pull_body(facts(verdict=a_verdict(findings=findings), claim=a_claim(changes="z" * 8000)))
+    names = tuple(f"{n}{long}" for n in range(400))
+    run = a_run("fixed", RunStatus.FAILED, failed_ids=frozenset(names), command=long)
+    verdict = a_verdict(findings=findings, turned_green=names, flaky=names, runs=(run,) * 9, isolation=long)
+    words = (long * 2)[:8000]
+    claim = Claim.model_construct(
+        root_cause=words, changes=words, test_commands=list(names), not_verified=words
+    )
+    body = pull_text.pull_body(facts(verdict=verdict, claim=claim, left_out=names, prepared=long))
     assert length(body) <= LONGEST_TEXT
-    assert body.startswith("Fixes #12")
+    assert body.startswith("Fixes #12") and body.endswith("never merged automatically.")
 
 
 @pytest.mark.parametrize("title", ["x" * 500, "🎉" * 300, "a\nb\r\nc", "  ", "", "日本語のバグ", "a\u202eb"])

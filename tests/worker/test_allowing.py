@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from domain.envelope import unwrap
 from domain.model import IssueRef, Outcome, Permission, Reason
 from domain.states import Note, State
 from providers.local.faulty import Fault, FaultyForge
 from providers.local.forge import LocalForge
 from providers.local.objects import SYMLINK
 from store.history import History
+from store.receipts import SqliteReceipts
 from tests.worker.conftest import BuildTown
-from tests.worker.town import FIX, NOTES, SHOW, WRITE, Stage, Town, caps, plays
+from tests.worker.town import CALC, FIX, NOTES, SHOW, WRITE, Stage, Town, caps, plays
 from worker.loop import Loop
 
 ORDERS = "printf 'Be brief.\\n' > AGENTS.md"
@@ -230,3 +233,128 @@ def test_a_cut_off_task_replaces_nothing(notes: Town) -> None:
     hear(notes)
     assert notes.task.state is State.CANCELLED
     assert "Nothing is being worked on here" in notes.text(issue)
+
+
+# -- one finding of the guard -----------------------------------------------------------------------
+
+REFUSED = (State.BLOCKED, Reason.GUARD)
+SWALLOW = (
+    "printf 'def double(x):\\n    try:\\n        return x * 2\\n    except Exception:\\n        pass\\n'"
+    " > calc.py"
+)
+SWALLOW_OTHERWISE = SWALLOW.replace("        pass", "        return 0")
+ID = r"`/fixwright allow (RH[0-9]{3}-[0-9a-f]{16})`"
+
+
+def refused(town: Town, *commands: str) -> tuple[IssueRef, list[str]]:
+    """Let the guard refuse a change; return the issue and the ids that may be allowed."""
+    issue = town.issue()
+    town.loop(plays(*(commands or (SWALLOW, SHOW))), caps=caps(max_attempts=1)).turn()
+    assert town.stands == REFUSED, town.text(issue)
+    return issue, re.findall(ID, town.said(issue)[-1].body)
+
+
+def test_a_word_about_a_finding_takes_the_refused_change_up_without_the_model(calc: Town) -> None:
+    issue, (identity,) = refused(calc)
+    spent = calc.ledger.spent_on_task(calc.task.id)
+
+    calc.comment(issue, f"/fixwright allow {identity}\nWe do want that.")
+    hear(calc)
+
+    assert calc.stands == IN_REVIEW, calc.text(issue)
+    assert not calc.cast.briefs and calc.ledger.spent_on_task(calc.task.id) == spent
+    (pull,) = calc.world.pulls(calc.repository.id)
+    assert "**RH003** (warning, allowed by `@mika`)" in pull.body and pull.body.startswith("Fixes #")
+    (word,) = calc.queue.allowances(calc.task.id)
+    assert (word.change, word.by.id) == (identity, calc.maintainer.id)
+    verdict = calc.queue.verdict(calc.attempts[-1])
+    assert verdict is not None and verdict.verified and f"`{identity}`" in verdict.summary
+    assert [each.allowed_by for each in verdict.findings if each.id == identity] == ["mika"]
+    statement = unwrap(
+        SqliteReceipts(calc.database, calc.clock).of_attempt(calc.attempts[-1].id)[-1].envelope
+    ).statement
+    text = json.dumps(statement)
+    assert '"allowedBy": "mika"' in text and f'"name": "{identity}"' in text and word.comment_id in text
+    assert "I go on with the change" in calc.text(issue)
+
+
+@pytest.mark.long
+def test_a_finding_in_other_code_needs_a_word_of_its_own(calc: Town) -> None:
+    issue, (first,) = refused(calc)
+    calc.comment(issue, "/fixwright resume")
+    calc.loop(plays(SWALLOW_OTHERWISE, SHOW), caps=caps(max_attempts=1)).turn()
+    assert calc.stands == REFUSED
+    (second,) = re.findall(ID, calc.said(issue)[-1].body)
+
+    calc.comment(issue, f"/fixwright allow {first}")
+    hear(calc)
+    assert calc.stands == REFUSED, "the word was for other code"
+    assert first != second and f"- `/fixwright allow {second}`" in calc.said(issue)[-1].body
+
+    calc.comment(issue, f"/fixwright allow {second}")
+    hear(calc)
+    assert calc.stands == IN_REVIEW, calc.text(issue)
+
+
+@pytest.mark.long
+def test_a_finding_allowed_on_one_issue_is_refused_on_another(calc: Town) -> None:
+    issue, (identity,) = refused(calc)
+    calc.comment(issue, f"/fixwright allow {identity}")
+    hear(calc)
+    other = calc.issue(title="Another")
+    calc.loop(plays(SWALLOW, SHOW), caps=caps(max_attempts=1)).turn()
+    task = calc.queue.task_of_issue(other)
+    assert task is not None and (task.state, task.reason) == REFUSED
+
+
+@pytest.mark.long
+def test_all_findings_have_to_be_allowed_before_it_goes_on(calc: Town) -> None:
+    issue, ids = refused(calc, SWALLOW, SHOW, "printf '[pytest]\\naddopts = -x\\n' > pytest.ini")
+    assert len(ids) == 2
+    calc.comment(issue, f"/fixwright allow {ids[0].lower()}")
+    hear(calc)
+    assert calc.stands == REFUSED
+    assert f"This still stands against the change:\n- `/fixwright allow {ids[1]}`" in calc.text(issue)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("words", "by", "answer"),
+    [
+        ("/fixwright allow {id}", "stranger", "Only somebody with write access"),
+        ("/fixwright allow RH003-0000000000000000", "maintainer", "no finding of that id"),
+        ("/fixwright allow RH003", "maintainer", "or a finding by its id"),
+        ("/fixwright allow RH004-0123456789abcdef", "maintainer", "cannot be waived by anyone"),
+        ("/fixwright allow CHANGE-GITLINK", "maintainer", "cannot be waived by anyone"),
+        ("/fixwright allow SECRET-KEY", "maintainer", "cannot be waived by anyone"),
+    ],
+)
+def test_other_words_about_findings_allow_nothing(calc: Town, words: str, by: str, answer: str) -> None:
+    issue, (identity,) = refused(calc)
+    for _ in range(2):
+        calc.comment(issue, words.format(id=identity), by=getattr(calc, by))
+    hear(calc)
+    assert calc.stands == REFUSED and calc.queue.allowances(calc.task.id) == ()
+    answers = [each.body for each in calc.said(issue) if "Nothing is allowed" in each.body]
+    assert len(answers) == 1 and answer in answers[0]
+
+
+@pytest.mark.long
+def test_what_does_not_parse_offers_no_command(calc: Town) -> None:
+    issue, ids = refused(calc, "echo 'def double(x:' > calc.py", SHOW)
+    assert not ids and "Nobody can waive this" in calc.said(issue)[-1].body
+
+
+@pytest.mark.long
+def test_an_allowed_change_of_a_test_is_not_held_against_it_by_the_old_test(build: BuildTown) -> None:
+    wrong = {
+        **CALC,
+        "test_calc.py": CALC["test_calc.py"].replace("4)", "4)\n        self.assertEqual(double(3), 5)"),
+    }
+    town = build(wrong)
+    right = "sed -i 's/double(3), 5/double(3), 6/' test_calc.py"
+    issue, ids = refused(town, FIX, SHOW, right)
+    for identity in ids:
+        town.comment(issue, f"/fixwright allow {identity}")
+    hear(town)
+    assert town.stands == IN_REVIEW, town.text(issue)

@@ -132,4 +132,5 @@ def test_an_estimate_is_called_one_on_the_issue_and_in_the_pull_request(notes: T
     assert notes.stands == (State.IN_REVIEW, None)
     for text in (notes.world.comments(issue)[0].body, notes.world.pulls(notes.repository.id)[0].body):
         assert "$0.0014 of at most $10.00 (an estimate, since the model's price is not known)" in text
-        assert "the caps leave $10.00 for this repository and $20.00 for the whole service" in text
+    status = notes.world.comments(issue)[0].body
+    assert "the caps leave $10.00 for this repository and $20.00 for the whole service" in status

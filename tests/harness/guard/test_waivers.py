@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from domain.model import Finding, Severity
+from datetime import UTC, datetime
+
+from domain.allowing import Allowance
+from domain.model import Actor, Finding, Severity
 from harness.guard.waivers import waived
 from tests.harness.guard.changes import Files, judged
 
@@ -12,6 +15,11 @@ NEW = (
     "def load(path):\n    try:\n        return read(path)\n    except Exception:\n        pass\n\n\n"
     "def save(path):\n    return write(path)\n"
 )
+
+
+def word(identity: str) -> Allowance:
+    by = Actor(id="7", login="mika")
+    return Allowance(change=identity, by=by, comment_id="3", at=datetime(2026, 1, 2, tzinfo=UTC))
 
 
 def only(new: str, old: str = OLD) -> Finding:
@@ -43,13 +51,18 @@ def test_a_waiver_lets_one_finding_pass_and_no_other() -> None:
     findings = judged({S: OLD, **config}, {S: NEW, "pytest.ini": "[pytest]\naddopts = -x\n"})
     swallowed = next(item for item in findings if item.rule == "RH003")
 
-    left = waived(findings, {swallowed.id.upper()})
+    left = waived(findings, [word(swallowed.id.upper())])
 
     assert [item.rule for item in left if item.severity is Severity.CRITICAL] == ["RH008"]
     allowed = next(item for item in left if item.rule == "RH003")
     assert allowed.severity is Severity.WARNING
-    assert "allowed by a maintainer" in allowed.what
-    assert waived(findings, {"RH003-0000000000000000"}) == findings
+    assert (allowed.allowed_by, allowed.what) == ("mika", swallowed.what)
+    assert waived(findings, [word("RH003-0000000000000000")]) == findings
+
+
+def test_nobody_can_waive_what_does_not_parse() -> None:
+    (broken,) = [item for item in judged({S: OLD}, {S: "def f(:\n"}) if item.rule == "RH004"]
+    assert waived([broken], [word(broken.id)]) == (broken,)
 
 
 def test_a_waiver_for_a_file_holds_for_this_text_of_it_only() -> None:

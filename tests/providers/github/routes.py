@@ -608,6 +608,17 @@ class _checked:
         return {**custom, "field": "body", "message": said}
 
 
+def _request_reviewers(here: Here, request: Request, match: re.Match[str]) -> Answer:
+    with here.ground.read() as tx:
+        row = rows.pull_row(tx, str(here.id), int(match[1]))
+        may_read = {user["login"] for user in tx.all("SELECT login FROM users")}
+        if unknown := set(request.body["reviewers"]) - may_read:
+            return Answer(422, {"message": f"Reviews may only be requested from collaborators: {unknown}"})
+        asked = here.state.requested_reviewers.setdefault(int(match[1]), [])
+        asked += [login for login in request.body["reviewers"] if login not in asked]
+        return Answer(201, pull_json(here, tx, row, whole=True))
+
+
 def _review_comments(here: Here, request: Request, match: re.Match[str]) -> Answer:
     return paged(here, request, here.state.review_comments)
 
@@ -693,6 +704,7 @@ REPOSITORY_ROUTES: list[tuple[str, str, Mapping[str, str], Rest]] = [
     ("POST", r"/pulls", {"pull_requests": "write"}, _open_pull),
     ("PATCH", r"/pulls/(\d+)", {"pull_requests": "write"}, _edit_pull),
     ("GET", r"/pulls/(\d+)/comments", {"pull_requests": "read"}, _review_comments),
+    ("POST", r"/pulls/(\d+)/requested_reviewers", {"pull_requests": "write"}, _request_reviewers),
     ("POST", r"/pulls/(\d+)/comments/(\d+)/replies", {"pull_requests": "write"}, _reply),
     ("GET", r"/commits/([^/]+)/check-runs", {"checks": "read"}, _check_runs),
     ("POST", r"/check-runs", {"checks": "write"}, _make_check),

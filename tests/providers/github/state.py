@@ -131,6 +131,7 @@ class GithubState:
         self.log_host = ""
         self.threads: dict[int, list[dict[str, Any]]] = {}
         self.review_comments: list[dict[str, Any]] = []
+        self.requested_reviewers: dict[int, list[str]] = {}
         self.deliveries: list[dict[str, Any]] = []
         self.transferred: dict[tuple[int, int], str] = {}
         self.clock_ahead = 0.0
