@@ -153,7 +153,11 @@ class AttemptRun:
     def _claim_of_unpublished(self, ground: Ground) -> Claim | None:
         """Return the report on verified work that only could not be published, if the worktree holds it."""
         earlier = self.order.unpublished
-        if earlier is None or earlier.claim is None or ground.start_tree != earlier.tree:
+        if (
+            earlier is None
+            or earlier.claim is None
+            or ground.start_tree not in {earlier.tree, ground.carried}
+        ):
             return None
         self.journal.claimed(earlier.claim)
         return earlier.claim

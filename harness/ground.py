@@ -23,6 +23,7 @@ class Ground:
     """What preparing found. `base_sha` is where our branch left the default one; all is judged against it.
 
     `start_tree` is what the worktree began with; `touched` is what differs in it from the base.
+    `carried` is the earlier attempt's work, merged onto a newer base, where it begins with that; else "".
     `lost` is for the hand-off: earlier work that conflicts with the base; `remark` is for the issue.
     """
 
@@ -34,6 +35,7 @@ class Ground:
     workspace: Workspace
     start_tree: str
     touched: tuple[FileChange, ...]
+    carried: str = ""
     lost: str = ""
     remark: str = ""
 
@@ -67,6 +69,7 @@ class Preparation:
             workspace=self._workspace(mirror, start, start_tree, url),
             start_tree=start_tree,
             touched=mirror.changes(base_tree, start_tree),
+            carried=beginning.carried,
             lost=beginning.lost,
             remark=beginning.remark,
         )

@@ -24,7 +24,7 @@ class Beginning:
     """Where an attempt begins; `remark` and `lost` are filled in on the way.
 
     `default` is the head of the default branch. `lost` is the hand-off's part about earlier work that cannot
-    be carried on as it is, with its difference.
+    be carried on as it is, with its difference; `carried` is its tree where it was merged onto a newer base.
     """
 
     mirror: Mirror
@@ -33,6 +33,7 @@ class Beginning:
     default: str
     remark: str = ""
     lost: str = ""
+    carried: str = ""
 
     def start(self) -> StartPoint:
         """Begin from the live branch, with what people pushed to it, else from the default branch.
@@ -130,7 +131,8 @@ class Beginning:
             return ""
         if merged.conflicts:
             self.lost = self._told_of(made_on, tree, _named(merged.conflicts))
-        return "" if merged.conflicts else merged.tree
+        self.carried = "" if merged.conflicts else merged.tree
+        return self.carried
 
     def _told_of(self, made_on: str, tree: str, files: str) -> str:
         difference = self.mirror.patch(self.mirror.tree_of(made_on), tree, limit=_PATCH_BYTES)

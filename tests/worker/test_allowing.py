@@ -358,3 +358,25 @@ def test_an_allowed_change_of_a_test_is_not_held_against_it_by_the_old_test(buil
         town.comment(issue, f"/fixwright allow {identity}")
     hear(town)
     assert town.stands == IN_REVIEW, town.text(issue)
+
+
+@pytest.mark.long
+def test_a_base_that_moved_meanwhile_costs_no_model_either(calc: Town) -> None:
+    issue, (identity,) = refused(calc)
+    calc.world.git.push(calc.repository.id, "main", {"NEWS.md": b"News.\n"}, by=calc.maintainer)
+    calc.comment(issue, f"/fixwright allow {identity}")
+    hear(calc)
+    assert calc.stands == IN_REVIEW, calc.text(issue)
+    assert not calc.cast.briefs
+    (pull,) = calc.world.pulls(calc.repository.id)
+    assert "NEWS.md" in calc.world.git.files(calc.repository.id, pull.head_branch)
+
+
+@pytest.mark.long
+def test_where_the_moved_base_conflicts_the_agent_is_asked_again(calc: Town) -> None:
+    issue, (identity,) = refused(calc)
+    other = {"calc.py": b"def double(y):\n    return y + 2\n"}
+    calc.world.git.push(calc.repository.id, "main", other, by=calc.maintainer)
+    calc.comment(issue, f"/fixwright allow {identity}")
+    calc.loop(plays(FIX, SHOW)).turn()
+    assert calc.stands == IN_REVIEW and len(calc.cast.briefs) == 1
