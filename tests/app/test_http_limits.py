@@ -63,6 +63,7 @@ def test_f110_a_request_that_does_not_come_is_cut_off_without_an_answer(
     assert impatient.raw(sent, timeout=10) == b""
 
 
+@pytest.mark.long
 def test_a_body_that_does_not_come_ends_the_connection(impatient: Sender) -> None:
     received = impatient.raw(HEAD + b"Content-Length: 9\r\n\r\nabc", timeout=10)
     assert received.startswith(b"HTTP/1.1 200")

@@ -119,6 +119,7 @@ def dies_before(name: str, quiet: Result) -> Plan:
     return next(plan for plan in reversed(list(every_step(quiet))) if plan.what.endswith(f", {name}"))
 
 
+@pytest.mark.long
 def test_a_real_death_is_made_good_and_one_that_is_not_is_seen(templates: Path) -> None:
     quiet = play(Plan(journey=DOCS, deaths={}, what="nobody dies"), templates)
     assert quiet.problems == () and quiet.kills == 0 and "ensure_pull" in quiet.lives[0]

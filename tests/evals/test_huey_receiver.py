@@ -13,6 +13,7 @@ from tests.evals.test_load_plan import SECRET, parts
 pytest.importorskip("huey", reason="only for the load's yardstick: pip install '.[bench]'")
 
 
+@pytest.mark.long
 def test_the_yardstick_keeps_what_it_accepts_and_refuses_forgeries(tmp_path: Path) -> None:
     from fastapi.testclient import TestClient
 

@@ -177,6 +177,7 @@ def test_a_commit_message_is_kept_word_for_word_and_the_same_call_gives_the_same
     assert world.mirror.commit(tree, [sha], "lone \ud800 and \0 nul", when=WHEN) != commit
 
 
+@pytest.mark.long
 def test_read_file_and_list_files(world: World) -> None:
     (world.desk / "link").symlink_to("/etc/passwd")
     odd = 'sub/ü "quoted"\n*.txt'

@@ -55,6 +55,7 @@ def world_less(tmp_path: Path) -> GitRunner:
     return GitRunner(tmp_path / "home")
 
 
+@pytest.mark.long
 def test_c83_a_hanging_git_is_killed_with_all_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def test_test_names_and_commands_cannot_leave_their_code_span_or_table_row() -> 
     assert row.replace("\\|", "").count("|") == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("severity", list(Severity))
 @pytest.mark.parametrize("letter", ["x", "\U0001f41b", "`", "\u202e<"])
 def test_however_much_there_is_to_say_a_body_is_whole_to_its_end(letter: str, severity: Severity) -> None:

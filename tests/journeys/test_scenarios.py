@@ -50,6 +50,7 @@ def test_fix_ends_in_a_verified_draft_pull_request() -> None:
     assert text.index("· prepare") < text.index("· baseline") < text.index("· agent") < text.index("· verify")
 
 
+@pytest.mark.long
 def test_blocked_keeps_the_work_and_goes_on_from_it_when_a_maintainer_says_so() -> None:
     status, text = played("blocked")
     assert status == 0, text

@@ -152,6 +152,7 @@ def test_all_or_nothing(
     assert seen == [{False}] * (len(seen) - 1) + [{True}]
 
 
+@pytest.mark.long
 def test_redelivery_after_a_crash_makes_exactly_one_task(prepared: Path, tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "tests.store.crasher", "accept", str(prepared), str(tmp_path)],

@@ -254,6 +254,7 @@ def refused(town: Town, *commands: str) -> tuple[IssueRef, list[str]]:
     return issue, re.findall(ID, town.said(issue)[-1].body)
 
 
+@pytest.mark.long
 def test_a_word_about_a_finding_takes_the_refused_change_up_without_the_model(calc: Town) -> None:
     issue, (identity,) = refused(calc)
     spent = calc.ledger.spent_on_task(calc.task.id)

@@ -65,6 +65,7 @@ def test_attempts_that_follow_one_another_stand_in_one_chain(calc: Town) -> None
     assert [receipt.outcome for receipt in _chain(calc)] == [Outcome.UNVERIFIED, Outcome.VERIFIED]
 
 
+@pytest.mark.long
 def test_without_a_usable_key_nothing_is_published(calc: Town) -> None:
     issue = calc.issue()
     (calc.root / PRIVATE_NAME).write_text("torn")

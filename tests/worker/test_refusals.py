@@ -266,6 +266,7 @@ def test_write_access_that_was_taken_away_meanwhile(calc: Town) -> None:
     assert calc.stands == (State.CANCELLED, Reason.NOT_PERMITTED)
 
 
+@pytest.mark.long
 def test_a_permission_that_cannot_be_looked_up_is_none_and_is_looked_up_again(notes: Town) -> None:
     issue = notes.issue("docs")
     forge = faulty(notes, Fault(method="permission_of", times=2))
@@ -346,6 +347,7 @@ def test_a_forge_that_fails_while_publishing_costs_no_second_attempt(
     assert len(notes.cast.briefs) == 1
 
 
+@pytest.mark.long
 def test_what_an_outage_kept_from_being_said_is_said_afterwards(notes: Town) -> None:
     issue = notes.issue("docs")
     forge = faulty(notes, Fault(method="add_comment", times=2, error=ForgeUnavailable("502")))

@@ -121,6 +121,7 @@ def test_our_own_work_that_conflicts_is_begun_anew_with_its_difference_at_hand(n
     assert len(notes.world.pulls(notes.repository.id)) == 1
 
 
+@pytest.mark.long
 def test_people_s_work_that_conflicts_is_theirs_to_merge(notes: Town) -> None:
     issue, branch = stopped_at_a_limit(notes)
     theirs = push(notes, branch, "README.md", "# Lamp\n\nBy hand.\n")

@@ -57,6 +57,7 @@ def transcripts(town: Town, keeping: Keeping = ALL, **later: float) -> list[str]
 # -- transcripts --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_transcript_is_packed_some_time_after_its_attempt_and_can_still_be_read(notes: Town) -> None:
     notes.issue("docs")
     loop = notes.loop(plays(WRITE))

@@ -115,6 +115,7 @@ def test_the_order_of_events_is_never_trusted(notes: Town, order: tuple[int, ...
     assert None not in notes.decisions()
 
 
+@pytest.mark.long
 def test_a_label_taken_off_before_the_claim(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.world.unlabel(issue, notes.maintainer, "docs")
@@ -175,6 +176,7 @@ def test_a_task_of_a_forge_that_is_gone_waits_for_a_person(notes: Town) -> None:
     assert notes.stands == (State.BLOCKED, Reason.CONFIG)
 
 
+@pytest.mark.long
 def test_a_store_that_is_away_is_waited_for(notes: Town) -> None:
     """The loop survives: it does nothing, waits, and goes on."""
     notes.issue("docs")
@@ -204,6 +206,7 @@ def test_a_store_that_is_away_is_waited_for(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_a_label_taken_off_and_put_on_again_at_once_is_on(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.world.unlabel(issue, notes.maintainer, "docs")
@@ -231,6 +234,7 @@ def test_the_label_off_and_on_again_is_a_wish_for_another_go_in_whatever_order_i
         assert notes.queue.tasks()[0].state is State.IN_REVIEW
 
 
+@pytest.mark.long
 def test_a_closing_that_was_taken_back_is_outdated(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.world.close_issue(issue, notes.maintainer)
@@ -242,6 +246,7 @@ def test_a_closing_that_was_taken_back_is_outdated(notes: Town) -> None:
     assert notes.decisions() == ["outdated: the issue is open"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("again", ["label", "/fixwright run"])
 def test_a_maintainer_s_word_counts_behind_a_stranger_s_label(notes: Town, again: str) -> None:
     issue = notes.world.open_issue(notes.repository.id, notes.stranger, title="A word", body="Is wrong.")
@@ -260,6 +265,7 @@ def test_a_maintainer_s_word_counts_behind_a_stranger_s_label(notes: Town, again
     assert notes.task.requested_by == notes.maintainer
 
 
+@pytest.mark.long
 def test_one_maintainer_s_word_does_not_take_a_waiting_task_from_another(notes: Town) -> None:
     issue = notes.issue("docs")
     second = notes.world.create_user("second")

@@ -58,6 +58,7 @@ def recorded(town: Town) -> list[tuple[str, Admission]]:
 # -- what was to begin --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_label_that_nobody_told_of_becomes_one_task_and_a_pull_request(notes: Town) -> None:
     issue = unheard(notes)
     sweep(notes)
@@ -281,6 +282,7 @@ def test_a_repository_that_cannot_be_seen_any_more_ends_nothing(notes: Town) -> 
     assert notes.stands == (State.QUEUED, None) and recorded(notes) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("act", "state"), [("merge_pull", State.DONE), ("close_pull", State.CANCELLED)])
 def test_a_pull_request_that_ended_while_nobody_listened_moves_the_task(
     notes: Town, act: str, state: State
@@ -318,6 +320,7 @@ def test_a_live_task_in_order_costs_a_look_and_moves_nothing(notes: Town) -> Non
     assert forge.calls.count("issue") == 1 and "label_changes" not in forge.calls
 
 
+@pytest.mark.long
 def test_the_loop_sweeps_before_it_waits_and_takes_up_what_it_found(notes: Town) -> None:
     unheard(notes)
     notes.clock.moment = datetime.now(UTC)

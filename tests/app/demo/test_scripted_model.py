@@ -166,6 +166,7 @@ def test_unknown_models_pages_bodies_and_keys_are_refused(endpoint: ScriptedMode
     assert [model["id"] for model in listed] == sorted(SCRIPTS)
 
 
+@pytest.mark.long
 def test_it_runs_as_a_program() -> None:
     program = subprocess.Popen(
         [sys.executable, "-m", "app.demo.scripted_model", "tests.app.demo.test_scripted_model:SCRIPTS"],

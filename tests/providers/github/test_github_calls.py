@@ -216,6 +216,7 @@ def test_waiting_is_bounded_whatever_is_asked_for(patience: Patience) -> None:
     assert max(replace(patience, first_wait=99.0).backoff(n) for n in range(1, 60)) <= patience.longest_wait
 
 
+@pytest.mark.long
 def test_a_comment_that_is_deleted_while_it_is_rewritten_is_written_anew(
     stage: GithubStage, forge: GithubForge, issue: IssueRef
 ) -> None:
