@@ -22,7 +22,7 @@ test: setup
 	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long" tests/journeys $(MODEL_STACK))
 
 test-long: setup
-	@$(BIN)/python -m pytest -n 2 -m "long and not journey"
+	@$(BIN)/python -m pytest -n 3 -m "long and not journey"
 	@$(BIN)/python -m pytest -n 2 -m "long and journey"
 
 check: setup

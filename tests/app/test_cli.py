@@ -64,7 +64,12 @@ def test_version_and_help(tmp_path: Path) -> None:
             "FIXWRIGHT_MAX_DAILY_COST_USD: ",
             marks=pytest.mark.long,
         ),
-        pytest.param("work", {"FIXWRIGHT_REPOSITORIES": "github:acme/web"}, "github", marks=pytest.mark.long),
+        pytest.param(
+            "work",
+            {"FIXWRIGHT_REPOSITORIES": "github:acme/web"},
+            "FIXWRIGHT_GITHUB_APP_ID: is not set",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "work", {"FIXWRIGHT_LOCAL_FORGE": "(unset)"}, "FIXWRIGHT_LOCAL_FORGE: ", marks=pytest.mark.long
         ),
