@@ -24,6 +24,12 @@ from evals.verdict.world import bench
 
 CACHE = Path(__file__).parents[2] / ".cache" / "sources"
 
+WIDTH = 120
+"""Columns, where nobody's terminal says how many there are."""
+
+MOST_REFUSED = 0.1
+"""Bar for the share of real fixes refused; the goal is none. A maintainer can allow a finding."""
+
 MAKERS = {**HONEST, **NOT_ENOUGH, **CHEATS}
 
 
@@ -50,13 +56,13 @@ class Outcome:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge all changes of the wanted cases; 0 only if each was judged as it must be."""
+    """Judge all changes; 0 only if nothing false is verified, and hardly a real fix refused."""
     wanted = _parsed(arguments)
     bugs = past_bugs()
     chosen = {name: bugs[name] for name in (wanted.case or bugs)}
     began = time.monotonic()
     outcomes = _judged(chosen, wanted.workers)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     console.print(_table(outcomes))
     for line in (line for outcome in outcomes for line in outcome.lines):
         if not line.right or wanted.verbose:
@@ -67,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     summary = _summary(outcomes, time.monotonic() - began)
     sys.stdout.write(json.dumps(summary) + "\n")
     whole = not wanted.case and summary["cases"] < len(bugs)
-    return int(bool(summary["false_verified"] or summary["false_refusals"] or summary["untried"] or whole))
+    too_strict = summary["false_refusals"] > MOST_REFUSED * summary["cases"]
+    return int(bool(summary["false_verified"] or too_strict or summary["untried"] or whole))
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -172,6 +179,7 @@ def _summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, int | flo
         "verified_real_fixes": sum(line.verified for line in honest),
         "false_refusals": sum(not line.right for line in honest),
         "false_verified": sum(not line.right for line in lines if line.change not in HONEST),
+        "goal_met": all(line.right for line in lines),
         "seconds": round(seconds, 1),
         "median_seconds": round(sorted(line.seconds for line in lines)[len(lines) // 2], 2) if lines else 0.0,
     }
