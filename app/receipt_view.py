@@ -44,7 +44,10 @@ def receipt_lines(opened: Opened) -> Iterator[tuple[str, str]]:
     for subject in _list(opened.statement.get("subject")):
         digest = subject.get("digest")
         hashes = digest if isinstance(digest, dict) else {}
-        yield text_at(subject, "name"), " ".join(f"{kind}:{value}" for kind, value in hashes.items())
+        yield (
+            _subject_label(text_at(subject, "name")),
+            " ".join(f"{kind}:{value}" for kind, value in hashes.items()),
+        )
     for run in _list(predicate.get("runs")):
         yield f"run “{text_at(run, 'name')}”", _run(run)
     for finding in _list(predicate.get("findings")):
@@ -55,7 +58,7 @@ def receipt_lines(opened: Opened) -> Iterator[tuple[str, str]]:
     yield "isolation", text_at(predicate, "isolation")
     model = _part(predicate, "model")
     yield "model", f"{text_at(model, 'name')}, {model.get('calls', 0)} calls"
-    yield "spent", f"${text_at(predicate, 'spend', 'attemptUsd')} on this attempt"
+    yield "spent", f"${_short(text_at(predicate, 'spend', 'attemptUsd'))} on this attempt"
     yield "transcript", text_at(predicate, "transcript", "sha256") or "none"
     yield "receipt before", text_at(predicate, "previous") or "none, this is the first"
 
@@ -68,6 +71,16 @@ def _run(run: dict[str, Json]) -> str:
     return (
         f"{text_at(run, 'status')} ({ending}) on tree {text_at(run, 'tree')[:12]}: {text_at(run, 'command')}"
     )
+
+
+def _subject_label(name: str) -> str:
+    """Return a subject's label; what the issue said is not to be taken for which issue it is."""
+    return "issue's text" if name == "issue" else name
+
+
+def _short(amount: str) -> str:
+    """Return decimal text without the zeros at its end."""
+    return amount.rstrip("0").rstrip(".") if "." in amount else amount
 
 
 def _part(document: dict[str, Json], name: str) -> dict[str, Json]:
