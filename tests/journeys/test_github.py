@@ -78,6 +78,8 @@ class Place:
             "FIXWRIGHT_API_BASE": self.model.base_url,
             "FIXWRIGHT_API_KEY": self.model.api_key,
             "FIXWRIGHT_MODEL_PRICES": write_prices({MODEL_NAME: PRICE}),
+            # Its first sweep would race with the delivery: either may be the one that begins the task.
+            "FIXWRIGHT_SWEEP_MINUTES": "0",
         }
 
     def issue(self, label: str) -> IssueRef:
