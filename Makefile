@@ -7,7 +7,7 @@ SCENARIO ?= fix
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long check setup memory crash kills load spend-proof bench-door bench-sandbox \
+.PHONY: demo test test-long test-journeys check setup memory crash kills load spend-proof bench-door bench-sandbox \
 	bench-stop guard-bench verdict-bench redteam redteam-bites docs snapshots clean
 
 demo: setup
@@ -23,6 +23,9 @@ test: setup
 
 test-long: setup
 	@$(BIN)/python -m pytest -n 3 -m "long and not journey"
+
+# Whole runs of the service: scenarios, kills, stops, GitHub.
+test-journeys: setup
 	@$(BIN)/python -m pytest -n 2 -m "long and journey"
 
 check: setup
