@@ -10,8 +10,10 @@ import structlog
 from app.settings import WorkerSettings
 from domain.policy import Serving
 from domain.ports import Clock
+from domain.watching import Patience
 from store.database import Database
 from store.inbox import SqliteInbox
+from worker.ci_watch import CiWatcher
 from worker.housekeeping import Chore, Housekeeping, Steps
 from worker.retention import Keeping, MirrorKeeper, keep_transcripts
 from worker.setup_keeping import keep_setups
@@ -38,6 +40,13 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
     chores = [
         *_sweeps(settings, shop, serving, inbox),
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
+        Chore(
+            name="ci",
+            every_seconds=float(settings.ci_poll_seconds),
+            steps=CiWatcher(
+                shop, Patience.of_minutes(settings.ci_appear_minutes, settings.ci_finish_minutes)
+            ).steps,
+        ),
         Chore(name="checkpoint", every_seconds=MINUTE, steps=partial(_checkpoint, database)),
         Chore(name="mirrors", every_seconds=10 * MINUTE, steps=mirrors.make_room),
         Chore(name="set-ups", every_seconds=HOUR, steps=partial(_keep_setups, settings, shop)),

@@ -44,6 +44,7 @@ _WAITS_FOR = {
     Reason.PROTECTED_PATH: "A maintainer: reads the change of protected paths and allows it, or makes it.",
     Reason.BRANCH_MOVED: f"Somebody pushed to the branch: keep or remove that work; {_RESUME}.",
     Reason.CONFLICT: f"The base branch merged into the task's branch, or that branch deleted; {_RESUME}.",
+    Reason.CI_RED: f"A look at the failed jobs of the pull request; {_RESUME}.",
     Reason.SANDBOX: "The operator: no sandbox that holds can be had; see the worker's log, then resume.",
     Reason.INTERNAL_ERROR: "The operator: see the worker's log, then resume.",
     Reason.NOT_PERMITTED: "Somebody with write permission who puts the label on.",
@@ -58,6 +59,7 @@ _PLAIN_REASONS = {
     Reason.CONFIG: "wrong configuration",
     Reason.REPEATED_DIFF: "same change again",
     Reason.CRASH_LOOP: "stopped the service",
+    Reason.CI_RED: "continuous integration red",
 }
 """Reasons whose own names are words of ours and not of an operator."""
 

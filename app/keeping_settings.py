@@ -77,6 +77,29 @@ class KeepingSettings(BaseSettings):
     sweep_tasks: Count = Field(
         default=5, ge=1, le=1000, description="Tasks that one sweep may begin on a forge.", examples=["5"]
     )
+    ci_poll_seconds: Count = Field(
+        default=60,
+        ge=1,
+        le=3600,
+        description="Seconds between two looks at the continuous integration of pushed commits, where a "
+        "repository wants it watched (`ci_monitor`).",
+        examples=["60"],
+    )
+    ci_appear_minutes: Count = Field(
+        default=10,
+        ge=0,
+        le=1440,
+        description="Minutes after which a commit of which nothing reported is taken to have no continuous "
+        "integration.",
+        examples=["10"],
+    )
+    ci_finish_minutes: Count = Field(
+        default=120,
+        ge=1,
+        le=10_080,
+        description="Minutes after which jobs that still run are not waited for any more.",
+        examples=["120"],
+    )
     sweep_days: Count = Field(
         default=7,
         ge=1,

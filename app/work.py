@@ -56,6 +56,7 @@ from store.database import Database
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
+from store.watches import SqliteWatches
 from worker.loop import Loop
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
@@ -112,6 +113,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         transcripts=settings.data_dir / "transcripts",
         redact=redact,
         receipts=receipts,
+        watches=SqliteWatches(database, clock),
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,

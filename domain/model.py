@@ -80,6 +80,7 @@ class Reason(StrEnum):
     PROTECTED_PATH = "protected_path"
     BRANCH_MOVED = "branch_moved"
     CONFLICT = "conflict"
+    CI_RED = "ci_red"
     SANDBOX = "sandbox"
     INTERNAL_ERROR = "internal_error"
     NOT_PERMITTED = "not_permitted"

@@ -93,6 +93,17 @@ class ResumeSection(_Section):
     )
 
 
+class CiMonitorSection(_Section):
+    """What the service does about continuous integration after it has pushed."""
+
+    enabled: bool = Field(
+        default=False,
+        strict=True,
+        description="Watch the pushed commit's continuous integration, say how it ended, and try again where "
+        "the change broke it; needs a forge that tells of it.",
+    )
+
+
 class RepoConfig(_Section):
     """What a repository says about itself. It can never raise a budget or allow a protected path."""
 
@@ -105,6 +116,7 @@ class RepoConfig(_Section):
         default=False, strict=True, description="Lockfiles of package clients are protected, too."
     )
     resume: ResumeSection = ResumeSection()
+    ci_monitor: CiMonitorSection = CiMonitorSection()
     max_cost_per_task_usd: float | None = Field(
         default=None,
         ge=0,

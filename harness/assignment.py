@@ -95,6 +95,7 @@ class Assignment:
             hand_off=hand_off(
                 order.past, continues=continues, changed=self.ground.touched, lost=self.ground.lost
             ),
+            ci=order.ci,
             guidance=guidance(self.ground.mirror, self.ground.base_sha),
             instructions=order.instructions,
             resume_messages=_messages(steps),

@@ -25,6 +25,7 @@ _PERHAPS_COMPLETE = frozenset({Outcome.DECLINED, Outcome.REFUSED, Outcome.REPEAT
 class Order:
     """What is to be attempted, with all that the worker had to look up for it.
 
+    `ci` is what continuous integration printed where the branch failed there, "" where it did not.
     `allowances` reads what maintainers have allowed by now: they may do so while the agent works.
     """
 
@@ -35,6 +36,7 @@ class Order:
     start_branch: str
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
+    ci: str = ""
     maintainer_wrote_issue: bool = False
     allowances: Callable[[], tuple[Allowance, ...]] = tuple
 

@@ -76,6 +76,10 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         "The base branch has moved on, and people's work on the branch conflicts with it; I changed nothing.",
         f"merge the base into the branch, or delete it to start anew; then a maintainer writes {_COMMAND}.",
     ),
+    Reason.CI_RED: (
+        "Continuous integration is red on the draft pull request, and I stopped.",
+        f"a person looks at the failed jobs; {_COMMAND} starts another attempt on the branch.",
+    ),
     Reason.CRASH_LOOP: (
         "The work on this issue stopped the service several times, so I set it aside.",
         f"the operator looks at the service's log; then a maintainer writes {_COMMAND}.",
@@ -116,10 +120,15 @@ def stopped(reason: Reason, standing: Standing) -> str:
     return f"{said}\n\n{report.spend_line(standing)}"
 
 
-def in_review(pull_number: int, url: str, standing: Standing) -> str:
-    """Return the status of a task whose draft is up."""
-    headline = f"**In review:** draft pull request [#{pull_number}]({url})."
+def in_review(pull_number: int, url: str, standing: Standing, ci: str = "") -> str:
+    """Return the status of a task whose draft is up; `ci` says how its commit fares, as Markdown."""
+    headline = f"**In review:** draft pull request [#{pull_number}]({url}). {ci}".rstrip()
     return f"{headline}\n\n{report.spend_line(standing)}"
+
+
+def waiting_for_its_turn(said: str) -> str:
+    """Return the status of a task that is queued once more. `said` is ready Markdown."""
+    return f"**Waiting for its turn.** {said}"
 
 
 def done(cost: Money) -> str:

@@ -39,7 +39,7 @@ class Notices:
         voice = Voice(self.forges.get(task.issue.forge), self.redact)
         if task.state is State.BLOCKED:
             return self._blocked(task, voice)
-        if task.state is State.IN_REVIEW:
+        if task.state in {State.IN_REVIEW, State.WATCHING}:
             return self._in_review(task, voice)
         if task.state is State.CANCELLED:
             reason = task.reason or Reason.WITHDRAWN
@@ -77,7 +77,8 @@ class Notices:
         if pull is None or pull.pull_number is None or verdict is None:
             return True
         cost = self._cost(task)
-        status = voice.status(task, announce.in_review(pull.pull_number, pull.url, self._standing(task)))
+        said = announce.in_review(pull.pull_number, pull.url, self._standing(task), task.detail)
+        status = voice.status(task, said)
         text = report.review_comment(pull.pull_number, pull.url, verdict, cost)
         return voice.say(task, "review", text) and status
 

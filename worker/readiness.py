@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.errors import NotFound
-from domain.model import Attempt, Issue, Reason, Task
+import structlog
+
+from domain.errors import ConfigurationError, GitError, NotFound
+from domain.model import Attempt, Issue, Reason, Repository, Task
 from domain.policy import may_trigger
-from domain.ports import Forge, TaskQueue
+from domain.ports import Capability, CiEnd, Forge, TaskQueue, WatchLog
+from domain.repo_config import FILE_NAME, parse_repo_config
 from domain.snapshot import snapshot_hash
 from domain.text import clip
+from harness.git import Mirror
 from harness.handoff import PastAttempt, actions_in
 from harness.transcript import Transcript
+
+log = structlog.get_logger(__name__)
 
 MAX_INSTRUCTIONS = 10
 """How many of the maintainers' newest comments the agent gets to read."""
@@ -86,6 +92,24 @@ def is_by_maintainer(task: Task, forge: Forge) -> bool:
     """Tell whether the issue's own author may write to the repository now. Raises ForgeError."""
     author = forge.issue(task.issue).author
     return may_trigger(forge.permission_of(task.issue.repository_id, author), author)
+
+
+def is_watched(forge: Forge, mirror: Mirror, repository: Repository) -> bool:
+    """Tell whether a repository wants its commits watched, by its default branch, and its forge can tell."""
+    if Capability.CI not in forge.capabilities:
+        return False
+    try:
+        head = mirror.default_head(repository.default_branch)
+        return bool(head) and parse_repo_config(mirror.read_file(head, FILE_NAME)).ci_monitor.enabled
+    except (ConfigurationError, GitError) as error:
+        log.warning("commit not watched", repository=repository.full_name, problem=str(error))
+        return False
+
+
+def evidence_for(task: Task, watches: WatchLog) -> str:
+    """Return what continuous integration printed of the branch as it stands, "" where it did not fail."""
+    ended = [watch for watch in watches.of_task(task.id) if watch.sha == task.wip_sha]
+    return ended[-1].evidence if ended and ended[-1].end is CiEnd.OURS else ""
 
 
 def past_attempts(

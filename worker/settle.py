@@ -6,6 +6,7 @@ made good by doing it again. What is said on the issue of a task at rest follows
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import structlog
@@ -29,7 +30,7 @@ from harness import pull_text, report
 from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from harness.room import full_or_raise
-from worker import announce
+from worker import announce, ci_words
 from worker.readiness import is_edited, why_unworkable
 from worker.receipts import ReceiptClerk
 from worker.voice import Voice
@@ -55,6 +56,7 @@ class Settler:
     receipts: ReceiptClerk
     max_task_retries: int = MAX_RECOVERIES
     publisher: Publisher | None = None
+    is_watched: Callable[[], bool] = lambda: False
 
     def settle(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
         """Publish, then close the attempt and move the task.
@@ -85,7 +87,11 @@ class Settler:
         return self._not_verified(task, attempt, outage)
 
     def finish(self, task: Task, attempt: Attempt) -> Task:
-        """Go on after a complete publication."""
+        """Go on after a complete publication: to its reviewers, or to a watch over its commit first."""
+        if self.is_watched():
+            head = self.queue.task(task.id).wip_sha
+            landing = Landing(ending=(attempt, Outcome.VERIFIED), detail=ci_words.watching(head))
+            return self.queue.move(task, Trigger.WATCHED, landing)
         return self.queue.move(task, Trigger.PUBLISHED, Landing(ending=(attempt, Outcome.VERIFIED)))
 
     def withdraw(self, task: Task, reason: Reason, detail: str) -> Task:

@@ -59,6 +59,11 @@ class SignalDesk:
             for signal in self._queue.signals():
                 self._settle(signal)
 
+    def has_moved(self, task_id: int) -> None:
+        """Have people told of a task that somebody else of this process has moved."""
+        with self._lock:
+            self._moved.append(task_id)
+
     def take_moved(self) -> list[int]:
         """Return the ids of tasks that signals have moved since the last call: people are to be told."""
         with self._lock:

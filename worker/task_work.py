@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -24,7 +25,7 @@ from domain.errors import (
 )
 from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
 from domain.policy import MAX_RECOVERIES
-from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue
+from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue, WatchLog
 from domain.snapshot import snapshot_hash
 from domain.text import Redactor
 from harness import report
@@ -66,6 +67,7 @@ class Shop:
     transcripts: Path
     redact: Redactor
     receipts: ReceiptClerk
+    watches: WatchLog
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
@@ -187,6 +189,7 @@ class TaskWork:
             redact=shop.redact,
             manners=shop.manners,
         )
+        self._settler.is_watched = partial(readiness.is_watched, self._forge, mirror, repository)
         require_room(shop.bench.workspaces, shop.least_free_bytes)
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
@@ -228,6 +231,7 @@ class TaskWork:
             start_branch=readiness.live_branch(task, self._forge),
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
+            ci=readiness.evidence_for(task, shop.watches),
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
             allowances=lambda: shop.queue.allowances(task.id),
         )

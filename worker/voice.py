@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -39,6 +40,11 @@ class Voice:
         """Write a comment once per key, however often the task is claimed."""
         forge, once, body = self._forge, f"{key}-{task.id}", self._body(text)
         return forge is None or _said(task, lambda: forge.add_comment(task.issue, once, body))
+
+    def on_pull(self, task: Task, number: int, topic: str, text: str) -> bool:
+        """Write or rewrite our one comment on a topic on the task's pull request."""
+        forge, pull, body = self._forge, replace(task.issue, number=number), self._body(text)
+        return forge is None or _said(task, lambda: forge.ensure_comment(pull, f"{topic}-{task.id}", body))
 
     def _body(self, text: str) -> str:
         """Redact, then cut: a redacted text may be longer. Raises what the redactor does."""

@@ -20,6 +20,7 @@ from domain.ports.forge_capabilities import (
     ReadingFiles,
     Redelivering,
     RequestingReviews,
+    Rerunning,
     Reviewing,
     ReviewThread,
     SelfChecking,
@@ -39,6 +40,7 @@ from domain.ports.store import (
     Signal,
     TaskQueue,
 )
+from domain.ports.watching import CiEnd, Watch, WatchLog
 
 __all__ = [
     "Admission",
@@ -49,6 +51,7 @@ __all__ = [
     "Capability",
     "CheckReport",
     "Checking",
+    "CiEnd",
     "CiJob",
     "CiState",
     "CiStatus",
@@ -75,6 +78,7 @@ __all__ = [
     "ReceiptLog",
     "Redelivering",
     "RequestingReviews",
+    "Rerunning",
     "Reservation",
     "ReviewThread",
     "Reviewing",
@@ -86,6 +90,8 @@ __all__ = [
     "Signal",
     "Signer",
     "TaskQueue",
+    "Watch",
+    "WatchLog",
     "WatchingCi",
     "WebhookDialect",
 ]

@@ -33,6 +33,7 @@ class Localizer(Protocol):
 class Brief:
     """All that the agent is told. Text from outside stays data: it is never rendered as a template.
 
+    `ci` is the end of the logs of continuous integration that failed on the branch as it stands.
     `guidance` is what the repository itself says of style and tests, from its base branch.
     `seconds_used` is what earlier lives of the same attempt have used of its time. With `sum_up`, the account
     of an attempt that reached a limit, the agent does no work: it sums up what that tells.
@@ -47,6 +48,7 @@ class Brief:
     suspects: str
     slices: str
     hand_off: str = ""
+    ci: str = ""
     guidance: str = ""
     instructions: tuple[str, ...] = ()
     resume_messages: tuple[Mapping[str, object], ...] = ()

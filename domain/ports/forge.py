@@ -31,6 +31,7 @@ class Capability(StrEnum):
     FILES = "files"
     CHECKS = "checks"
     CI = "continuous integration"
+    RERUNS = "reruns of jobs"
     REVIEWS = "review threads"
     REVIEW_REQUESTS = "review requests"
     DELIVERIES = "missed deliveries"

@@ -47,12 +47,16 @@ class CiState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiJob:
-    """One check or status of a commit. `job_id` is "" where there is no log to be had."""
+    """One check or status of a commit. `job_id` is "" where there is no log to be had.
+
+    `conclusion` is the forge's own word for how it ended, in lower case, "" where it has none.
+    """
 
     name: str
     state: CiState
     url: str
     job_id: str = ""
+    conclusion: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +136,14 @@ class WatchingCi(Protocol):
 
     def job_log_tail(self, repository_id: str, job_id: str, *, most_bytes: int = 32_768) -> str:
         """Return the end of a job's log, whole lines."""
+
+
+@runtime_checkable
+class Rerunning(Protocol):
+    """Capability.RERUNS."""
+
+    def rerun_job(self, repository_id: str, job_id: str) -> None:
+        """Run a job that has ended once more. Raises PermissionRefused where we may only read."""
 
 
 @runtime_checkable

@@ -32,6 +32,7 @@ from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
+from store.watches import SqliteWatches
 from worker.loop import Loop
 from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
@@ -172,6 +173,7 @@ class World:
             price_of=lambda model: PRICE,
             transcripts=self.root / "transcripts",
             redact=Redactor(),
+            watches=SqliteWatches(self.database, self.clock),
             receipts=self._clerk(ledger, fuse),
             lease_seconds=LEASE_SECONDS,
         )

@@ -16,6 +16,7 @@ LONGEST_ISSUE = 12_000
 
 LONGEST_NOTES = 6_000
 LONGEST_GUIDANCE = 10_000
+LONGEST_LOGS = 20_000
 LONGEST_SLICES = 80_000
 
 
@@ -59,6 +60,12 @@ def work_text(brief: Brief, restatement: Restatement | None, delimiter: str) -> 
         parts.append(
             "What earlier attempts at this issue left behind:\n"
             + fenced("earlier attempts", clip(plain(brief.hand_off), LONGEST_NOTES), delimiter)
+        )
+    if brief.ci:
+        parts.append(
+            "The branch as it stands failed in the repository's continuous integration. Mend what the change "
+            "broke there; the ends of the logs:\n"
+            + fenced("logs", clip(plain(brief.ci), LONGEST_LOGS), delimiter)
         )
     if brief.guidance:
         parts.append(

@@ -52,6 +52,7 @@ def _job(run: shapes.Json) -> CiJob:
         state=state if run.get("status") == "completed" else CiState.PENDING,
         url=shapes.text(run.get("html_url") or run.get("details_url")),
         job_id=str(run.get("id")) if is_action else "",
+        conclusion=conclusion.lower(),
     )
 
 

@@ -306,6 +306,11 @@ class GithubForge:
             address = desk.location(f"/actions/jobs/{quote(job_id, safe='')}/logs")
         return ci.log_tail(self._api.session, address, most_bytes)
 
+    def rerun_job(self, repository_id: str, job_id: str) -> None:
+        """See `Rerunning`. Most installations have not granted `actions: write`, which this needs."""
+        with self._desks.at(repository_id, needs.RERUNNING) as desk:
+            desk.call("POST", f"/actions/jobs/{quote(job_id, safe='')}/rerun")
+
     def review_threads(self, repository_id: str, pull_number: int) -> tuple[ReviewThread, ...]:
         """See `Reviewing`."""
         with self._desks.at(repository_id, needs.READING) as desk:

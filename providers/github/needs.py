@@ -16,6 +16,7 @@ PUSHING: Need = (("contents", "write"), ("metadata", "read"))
 CHECKING: Need = (("checks", "write"), ("metadata", "read"))
 CI: Need = (("actions", "read"), ("checks", "read"), ("metadata", "read"), ("statuses", "read"))
 CI_WITHOUT_STATUSES: Need = tuple(pair for pair in CI if pair[0] != "statuses")
+RERUNNING: Need = (("actions", "write"), ("metadata", "read"))
 
 REQUIRED: Mapping[str, str] = {
     "metadata": "read",
@@ -28,7 +29,11 @@ REQUIRED: Mapping[str, str] = {
 """What an App must have been given, and every installation must have accepted."""
 
 OPTIONAL: Mapping[str, str] = {"statuses": "read"}
-"""Without it, continuous integration that reports by commit statuses is not seen in private repositories."""
+"""Without it, continuous integration that reports by commit statuses is not seen in private repositories.
+
+`actions: write`, which would let jobs be run again that their machine broke, is not asked for: it also lets
+workflows be started and switched off.
+"""
 
 EVENTS = frozenset(
     {"issues", "issue_comment", "pull_request", "pull_request_review", "check_run", "repository"}

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from domain.errors import ConfigurationError, ForgeError, ForgeUnavailable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+_STEPS = ("schema.sql", "checks.sql")
+"""What brings an empty file to the schema, one version after another."""
 
 
 class Database:
@@ -82,9 +85,10 @@ class Database:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if version == 0:
                     connection.execute("PRAGMA journal_mode = WAL")
-                    schema = files("providers.local").joinpath("schema.sql").read_text(encoding="utf-8")
+                for step in _STEPS[version:]:
+                    schema = files("providers.local").joinpath(step).read_text(encoding="utf-8")
                     connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
-                elif version != SCHEMA_VERSION:
+                if version > SCHEMA_VERSION:
                     raise ConfigurationError(
                         f"{self._path} has schema {version} and this version reads {SCHEMA_VERSION}; "
                         "point the local forge at a fresh directory"

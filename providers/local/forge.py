@@ -19,8 +19,8 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, LabelChange, Purpose
-from providers.local import issues, limits, pulls, rows
+from domain.ports import Capability, CiStatus, LabelChange, Purpose
+from providers.local import checks, issues, limits, pulls, rows
 from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
 from providers.local.outbox import WebhookTarget
 
@@ -36,7 +36,10 @@ class LocalForge:
         """Open the forge in `root`; `webhook` is told of what is done here. Raises ConfigurationError."""
         self.name = FORGE_NAME
         self.capabilities = frozenset(
-            {Capability.DRAFT_PULLS, Capability.REACTIONS, Capability.LABELS, Capability.FILES}
+            {
+                *(Capability.DRAFT_PULLS, Capability.REACTIONS, Capability.LABELS, Capability.FILES),
+                *(Capability.CI, Capability.RERUNS),
+            }
         )
         self.identity = acting_as
         self._ground = Ground(root, webhook)
@@ -201,6 +204,24 @@ class LocalForge:
             return git.read_file(git.resolve(ref) or ref, path)
         except NotFound:
             return None
+
+    def ci_status(self, repository_id: str, sha: str) -> CiStatus:
+        """Return what was said of a commit. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            return checks.status(tx, repository_id, sha)
+
+    def job_log_tail(self, repository_id: str, job_id: str, *, most_bytes: int = 32_768) -> str:
+        """Return the end of a job's log, whole lines. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            return checks.log_tail(tx, repository_id, job_id, most_bytes)
+
+    def rerun_job(self, repository_id: str, job_id: str) -> None:
+        """Let a job run once more. Raises PermissionRefused, NotFound, ForgeError."""
+        with self._ground.write() as tx:
+            self._writable(tx, repository_id, "jobs")
+            checks.rerun(tx, repository_id, job_id)
 
     def _visible(self, tx: Transaction, repository_id: str) -> sqlite3.Row:
         """Return the repository if we may see it; a hidden one is as good as none."""

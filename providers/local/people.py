@@ -12,7 +12,7 @@ from pathlib import Path
 
 from domain.errors import ForgeError
 from domain.model import Actor, Comment, Issue, IssueRef, Permission, Pull, Repository
-from providers.local import issues, limits, payloads, pulls, rows
+from providers.local import checks, issues, limits, payloads, pulls, rows
 from providers.local.bare import files_below
 from providers.local.ground import BOT, FORGE_NAME, Ground
 from providers.local.objects import Content, Signature
@@ -280,6 +280,28 @@ class LocalWorld:
     def redeliver(self, guid: str) -> HookDelivery:
         """Send a webhook again: the same GUID, the same bytes. Raises NotFound."""
         return self.hooks.redeliver(guid)
+
+    # -- continuous integration ---------------------------------------------------------------------
+
+    def report_ci(
+        self,
+        repository_id: str,
+        sha: str,
+        name: str,
+        conclusion: str,
+        *,
+        log: str = "",
+        as_status: bool = False,
+    ) -> None:
+        """Let a job say how it ended on a commit, "" while it runs; a status has no log."""
+        with self._ground.write() as tx:
+            job = checks.job_of(name, conclusion, job_id="" if as_status else "new")
+            checks.report(tx, repository_id, sha, job, log)
+
+    def reruns(self, repository_id: str, sha: str) -> dict[str, int]:
+        """Return how often each job of a commit was asked to run again."""
+        with self._ground.read() as tx:
+            return checks.reruns(tx, repository_id, sha)
 
     def _set_repository(self, repository_id: str, column: str, value: str | int) -> None:
         with self._ground.write() as tx:

@@ -116,6 +116,19 @@ class LocalStage(ForgeStage):
         """See `ForgeStage`."""
         self.world.merge_pull(repository_id, number, by)
 
+    def report_ci(
+        self,
+        repository_id: str,
+        sha: str,
+        name: str,
+        conclusion: str,
+        *,
+        as_status: bool = False,
+        log: str = "",
+    ) -> None:
+        """See `ForgeStage`."""
+        self.world.report_ci(repository_id, sha, name, conclusion, log=log, as_status=as_status)
+
 
 class FaultyLocalStage(LocalStage):
     """The same, seen through a client that fails on demand."""

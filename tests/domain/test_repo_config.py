@@ -327,6 +327,7 @@ def test_the_schema_can_be_published() -> None:
         "protected_paths",
         "protect_lockfiles",
         "resume",
+        "ci_monitor",
         "setup",
         "max_cost_per_task_usd",
         "max_iterations",

@@ -83,6 +83,17 @@ def test_a_broken_rule_is_a_refusal(tmp_path: Path) -> None:
         connection.execute("INSERT INTO permissions VALUES (1, 1, 'god')")
 
 
+def test_an_earlier_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    Database(tmp_path / "forge.db")
+    connection = sqlite3.connect(tmp_path / "forge.db")
+    connection.executescript(
+        "DROP TABLE checks; DELETE FROM sqlite_sequence WHERE name = 'checks'; PRAGMA user_version = 1;"
+    )
+    connection.close()
+    with Database(tmp_path / "forge.db").read() as reading:
+        assert reading.execute("SELECT count(*) FROM checks").fetchone()[0] == 0
+
+
 def test_another_schema_is_refused_with_a_way_out(tmp_path: Path) -> None:
     Database(tmp_path / "forge.db")
     connection = sqlite3.connect(tmp_path / "forge.db")

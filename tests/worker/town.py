@@ -64,6 +64,7 @@ from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
+from store.watches import SqliteWatches
 from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
 from worker.loop import Loop
@@ -334,6 +335,7 @@ class Town:
             transcripts=self.root / "transcripts",
             redact=self.secrets,
             receipts=self.clerk(ledger or self.ledger),
+            watches=SqliteWatches(self.database, self.clock),
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,
