@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from app.demo.github.server import GithubServer
+from app.demo.github.state import APP_ID, OWNER, Fault, GithubState, app_key
 from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge
 from providers.conformance import ForgeStage
 from providers.github.calls import Patience
 from providers.github.forge import GithubForge
-from tests.providers.github.server import GithubServer
-from tests.providers.github.state import APP_ID, OWNER, Fault, GithubState, app_key
+from tests.providers.github.contract import judge
 
 HASTE = Patience(tries=1, longest_wait=0.0)
 """No second try and no waiting: what fails is seen at once."""
@@ -51,7 +52,7 @@ class GithubStage(ForgeStage):
     def __init__(self, root: Path) -> None:
         self.state = GithubState(root)
         self.state.install(OWNER)
-        self.server = GithubServer(self.state)
+        self.server = GithubServer(self.state, judge)
         self._staff = self.state.local.create_user("stagehand")
         self._names: set[str] = set()
         self._forges: list[GithubForge] = []

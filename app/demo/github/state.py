@@ -36,11 +36,12 @@ EVENTS = ["issues", "issue_comment", "pull_request", "pull_request_review", "che
 
 @functools.cache
 def _key() -> rsa.RSAPrivateKey:
-    """One App's private key for all tests of a process: making one takes a while, as does reading it."""
+    """One App's private key for a whole process: making one takes a while, as does reading it."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def app_public_key() -> rsa.RSAPublicKey:
+    """Return the key by which signatures of the App are checked."""
     return _key().public_key()
 
 
@@ -60,7 +61,7 @@ def app_key() -> str:
 
 @dataclass
 class Installation:
-    """The App in one account. `suspended` and `permissions` are for tests to change."""
+    """The App in one account. `suspended` and `permissions` may be changed."""
 
     id: int
     account: str
@@ -70,6 +71,8 @@ class Installation:
 
 @dataclass(frozen=True)
 class Token:
+    """What an installation token opens, and until when (seconds since 1970)."""
+
     installation: Installation
     repository_ids: frozenset[int]
     permissions: Mapping[str, str]
@@ -91,6 +94,7 @@ class Fault:
     """Close the connection without a word."""
 
     def matches(self, method: str, path: str) -> bool:
+        """Tell whether this request is to fail."""
         is_method = re.fullmatch(self.method, method) is not None
         return self.times > 0 and is_method and re.fullmatch(self.path, path) is not None
 
@@ -121,7 +125,7 @@ class GithubState:
         self.faults: list[Fault] = []
         self.seen: list[Seen] = []
         self.broken: list[str] = []
-        """What broke GitHub's own description; a test's stage fails on any."""
+        """What was asked for or answered and should not have been; a test's stage fails on any."""
         self.old_names: dict[str, int] = {}
         self.drafts_refused: set[int] = set()
         self.label_case: dict[str, str] = {}
@@ -143,6 +147,7 @@ class GithubState:
         return time.time() + self.clock_ahead
 
     def next_id(self) -> int:
+        """Return an id that nothing has yet."""
         return next(self._ids)
 
     def install(self, account: str) -> Installation:
@@ -152,9 +157,11 @@ class GithubState:
         return self.installations[account]
 
     def installation(self, number: int) -> Installation | None:
+        """Return an installation by its id."""
         return next((each for each in self.installations.values() if each.id == number), None)
 
     def take_fault(self, method: str, path: str) -> Fault | None:
+        """Return the first fault that is planned for such a request, and count it."""
         for fault in self.faults:
             if fault.matches(method, path):
                 fault.times -= 1

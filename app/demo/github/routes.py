@@ -1,4 +1,4 @@
-"""What the world of the tests answers: GitHub's rules for each operation that a provider needs, no more."""
+"""What the GitHub on loopback answers: GitHub's rules for each operation that a provider needs, no more."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from app.demo.github.server import Answer, Refused, Request
+from app.demo.github.state import APP_ID, SLUG, GithubState, Installation, Token
 from domain.errors import ForgeError, NotFound
 from domain.model import Actor, IssueRef, Permission
 from domain.ports import LabelChange
 from providers.local import issues, pulls, rows
 from providers.local.ground import FORGE_NAME
-from tests.providers.github.server import Answer, Refused, Request
-from tests.providers.github.state import APP_ID, SLUG, GithubState, Installation, Token
 
 Rest = Callable[["Here", Request, re.Match[str]], Answer]
 RANKS = {"read": 1, "write": 2}
@@ -35,6 +35,7 @@ class Here:
         self.full_name: str = self.row["full_name"]
 
     def ref(self, number: str | int) -> IssueRef:
+        """Return what names an issue of this repository."""
         return IssueRef(forge=FORGE_NAME, repository_id=str(self.id), number=int(number))
 
 
@@ -86,6 +87,8 @@ def _place(state: GithubState, request: Request, url: str) -> tuple[int, str]:
 
 
 class Moved(Refused):
+    """What was asked for is somewhere else."""
+
     def __init__(self, status: int, location: str) -> None:
         super().__init__(status, "Moved Permanently", Location=location)
 
@@ -124,6 +127,7 @@ def _app(state: GithubState, request: Request, match: re.Match[str], url: str) -
 
 
 def app_json(state: GithubState) -> dict[str, Any]:
+    """Return the App as its own runs and installations show it."""
     return {"id": APP_ID, "slug": SLUG, "name": "Fixwright"}
 
 
@@ -293,12 +297,14 @@ APP_ROUTES: list[tuple[str, str, Callable[[GithubState, Request, re.Match[str], 
 
 
 def user_json(actor: Actor) -> dict[str, Any] | None:
+    """Return a user; None for who is gone."""
     if actor.id == "0":
         return None
     return {"login": actor.login, "id": int(actor.id), "type": "Bot" if actor.is_bot else "User"}
 
 
 def repository_json(here: Here) -> dict[str, Any]:
+    """Return a repository."""
     owner, _, name = here.full_name.partition("/")
     return {
         "id": here.id,
@@ -313,10 +319,12 @@ def repository_json(here: Here) -> dict[str, Any]:
 
 
 def when(text: str) -> str:
+    """Return a time of the embedded forge as GitHub writes it."""
     return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def issue_json(here: Here, tx: Any, row: Any) -> dict[str, Any]:
+    """Return an issue, or a pull request as an issue."""
     found = rows.issue(tx, row)
     kind = "pull" if found.is_pull else "issues"
     shown = {
@@ -339,6 +347,7 @@ def issue_json(here: Here, tx: Any, row: Any) -> dict[str, Any]:
 
 
 def comment_json(here: Here, tx: Any, row: Any) -> dict[str, Any]:
+    """Return a comment."""
     found = rows.comment(tx, row)
     return {
         "id": row["id"],
@@ -351,6 +360,7 @@ def comment_json(here: Here, tx: Any, row: Any) -> dict[str, Any]:
 
 
 def pull_json(here: Here, tx: Any, row: Any, *, whole: bool) -> dict[str, Any]:
+    """Return a pull request; only the whole one says whether it is merged."""
     found = rows.pull(tx, row)
     home = repository_json(here)
     shown = {
