@@ -8,70 +8,16 @@ import json
 import re
 import subprocess
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import jwt
 
+from app.demo.github.exchange import Answer, Exchange, Judge, Refused, Request, approve
+from app.demo.github.routes import respond
+from app.demo.github.shapes import PREFIX
 from app.demo.github.state import APP_ID, Fault, GithubState, Seen, Token, app_public_key
-
-PREFIX = "/api/v3"
-
-
-@dataclass
-class Answer:
-    """What is sent back: data become JSON, bytes stay as they are."""
-
-    status: int
-    data: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-class Refused(Exception):
-    """An error answer, raised from wherever it is found out."""
-
-    def __init__(self, status: int, message: str, errors: list[Any] | None = None, **headers: str) -> None:
-        super().__init__(message)
-        data: dict[str, Any] = {"message": message, "documentation_url": "https://docs.github.com/rest"}
-        if errors is not None:
-            data["errors"] = errors
-        self.answer = Answer(status, data, {k.replace("_", "-"): v for k, v in headers.items()})
-
-
-@dataclass
-class Request:
-    """A request as the routes see it: decoded, and with who sent it."""
-
-    method: str
-    path: str
-    raw_path: str
-    query: dict[str, str]
-    body: Any
-    headers: dict[str, str]
-    token: Token | None = None
-    is_app: bool = False
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A request to the API and its answer, for whoever judges them; `path` is by name, as it is described."""
-
-    path: str
-    request: Request
-    answer: Answer | None
-    """None where a planned fault stands for it."""
-
-
-Judge = Callable[[Exchange], Iterable[str]]
-"""Tells what is wrong with an exchange."""
-
-
-def approve(exchange: Exchange) -> Iterable[str]:
-    """Find nothing wrong with any exchange."""
-    return ()
 
 
 class GithubServer:
@@ -79,8 +25,6 @@ class GithubServer:
 
     def __init__(self, state: GithubState, judge: Judge = approve) -> None:
         """Begin to serve on a free port; what the judge complains of is kept in `state.broken`."""
-        from app.demo.github.routes import respond
-
         self.state = state
         self._judge = judge
         self.asked: list[str] = []
@@ -100,7 +44,7 @@ class GithubServer:
                     server.asked.append(self.path)
                     server._send(self, 502, None, {})
                 elif self.path.startswith(PREFIX) or self.path.startswith("/api/graphql"):
-                    server._api(self, body, respond)
+                    server._api(self, body)
                 elif self.path.startswith("/_logs/"):
                     server._log(self)
                 else:
@@ -127,7 +71,7 @@ class GithubServer:
 
     # -- the API ------------------------------------------------------------------------------------
 
-    def _api(self, handler: BaseHTTPRequestHandler, body: bytes, respond: Any) -> None:
+    def _api(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         parts = urlsplit(handler.path)
         raw = parts.path.removeprefix(PREFIX) if parts.path.startswith(PREFIX) else "/graphql"
         query = {key: values[-1] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
@@ -141,18 +85,18 @@ class GithubServer:
             self._complain(request, None)
             self._fail(handler, fault)
             return
-        answer = self._answer(request, respond)
+        answer = self._answer(request)
         self._complain(request, answer)
         if fault is not None:
             self._fail(handler, fault)
             return
         self._send(handler, answer.status, answer.data, answer.headers)
 
-    def _answer(self, request: Request, respond: Any) -> Answer:
+    def _answer(self, request: Request) -> Answer:
         try:
             self._authenticate(request)
             self._remember(request)
-            return respond(self.state, request, self.url)  # type: ignore[no-any-return]  # see routes
+            return respond(self.state, request, self.url)
         except Refused as refused:
             self._remember(request)
             return refused.answer

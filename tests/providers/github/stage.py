@@ -103,13 +103,9 @@ class GithubStage(ForgeStage):
 
     def rename_repository(self, repository_id: str, name: str) -> None:
         """Give a repository another name; the old one leads to it from now on."""
-        ground = self.state.local._ground
-        with ground.write() as tx:
-            old = tx.one("SELECT full_name FROM repositories WHERE id = ?", int(repository_id))
-            assert old is not None
-            tx.run("UPDATE repositories SET full_name = ? WHERE id = ?", name, int(repository_id))
-            self.state.old_names[old["full_name"].lower()] = int(repository_id)
-            tx.git(old["full_name"]).path.rename(tx.git(name).path)
+        before = next(r.full_name for r in self.state.local.repositories() if r.id == repository_id)
+        self.state.local.rename_repository(repository_id, name, by=self._staff)
+        self.state.old_names[before.lower()] = int(repository_id)
 
     def archive(self, repository_id: str) -> None:
         """See `ForgeStage`."""
