@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.demo.github.exchange import Answer, Moved, Refused, Request
+from app.demo.github.hooks import sent_hooks
 from app.demo.github.issue_routes import ISSUE_ROUTES
 from app.demo.github.pull_routes import PULL_ROUTES
 from app.demo.github.shapes import (
@@ -160,6 +161,7 @@ def _mint(state: GithubState, request: Request, match: re.Match[str], url: str) 
     # As long as GitHub's newer ones: nothing may assume forty characters.
     secret = f"ghs_{APP_ID}_" + base64.urlsafe_b64encode(f"token {state.next_id()} ".encode() * 20).decode()
     expires = state.now() + state.token_seconds
+    state.minted += 1
     state.tokens[secret] = Token(installation, ids, asked, expires)
     data = {
         "token": secret,
@@ -197,7 +199,7 @@ def _user_by_id(state: GithubState, request: Request, match: re.Match[str], url:
 
 def _deliveries(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
     _must_be_app(request)
-    newest = sorted(state.deliveries, key=lambda each: -int(each["id"]))
+    newest = sorted([*sent_hooks(state), *state.deliveries], key=lambda each: -int(each["id"]))
     start = int(request.query.get("cursor", "0"))
     size = int(request.query.get("per_page", "30"))
     headers = {}
@@ -209,6 +211,10 @@ def _deliveries(state: GithubState, request: Request, match: re.Match[str], url:
 
 def _redeliver(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
     _must_be_app(request)
+    sent = next((each for each in sent_hooks(state) if str(each["id"]) == match[1]), None)
+    if sent is not None:
+        state.local.redeliver(sent["guid"])
+        return Answer(202, {})
     known = next((each for each in state.deliveries if str(each["id"]) == match[1]), None)
     if known is None:
         raise Refused(404, "Not Found")

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import jwt
 
 from app.demo.github.exchange import Answer, Exchange, Judge, Refused, Request, approve
+from app.demo.github.page import page_of
 from app.demo.github.routes import respond
 from app.demo.github.shapes import PREFIX
 from app.demo.github.state import APP_ID, Fault, GithubState, Seen, Token, app_public_key
@@ -47,6 +48,8 @@ class GithubServer:
                     server._api(self, body)
                 elif self.path.startswith("/_logs/"):
                     server._log(self)
+                elif page := re.fullmatch(r"/([^/]+/[^/]+)/(?:pull|issues)/(\d+)", self.path):
+                    server._page(self, page[1], int(page[2]))
                 else:
                     server._git(self, body)
 
@@ -180,6 +183,11 @@ class GithubServer:
         log = self.state.logs.get(number)
         self._send(handler, 200 if log is not None else 404, log or b"", {"Content-Type": "text/plain"})
 
+    def _page(self, handler: BaseHTTPRequestHandler, full_name: str, number: int) -> None:
+        text = page_of(self.state.local, full_name, number)
+        content = (text or "Not Found\n").encode()
+        self._send(handler, 200 if text else 404, content, {"Content-Type": "text/plain; charset=utf-8"})
+
     # -- git ----------------------------------------------------------------------------------------
 
     def _git(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
@@ -207,6 +215,9 @@ class GithubServer:
             "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", ""),
             "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
         }
+        if handler.command == "POST":
+            self.state.pushes += writes
+            self.state.fetches += not writes
         command = ["git", "-c", "safe.directory=*", "-c", "http.receivepack=true", "http-backend"]
         done = subprocess.run(command, input=body, env=environment, capture_output=True, check=True)
         head, _, content = done.stdout.partition(b"\r\n\r\n")

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from domain.model import Actor
 from providers.local.ground import BOT
+from providers.local.outbox import HookHeaders
 from providers.local.people import LocalWorld
 
 APP_ID = 4711
@@ -32,6 +33,14 @@ ALL_PERMISSIONS = {
     "statuses": "read",
 }
 EVENTS = ["issues", "issue_comment", "pull_request", "pull_request_review", "check_run", "repository"]
+
+
+GITHUB_HOOKS = HookHeaders(
+    event="X-GitHub-Event",
+    delivery="X-GitHub-Delivery",
+    signature="X-Hub-Signature-256",
+    agent="GitHub-Hookshot/f1x",
+)
 
 
 @functools.cache
@@ -115,13 +124,17 @@ class GithubState:
     """All of it. Issues, people, pull requests and git are those of an embedded forge."""
 
     def __init__(self, root: Path) -> None:
+        """Open it in a directory. Webhooks are recorded, and sent once `local.hooks` is told where to."""
         self.local = LocalWorld(root)
         self.bot: Actor = BOT
         self.installations: dict[str, Installation] = {}
         self.app_permissions = dict(ALL_PERMISSIONS)
         self.app_events = list(EVENTS)
         self.tokens: dict[str, Token] = {}
+        self.minted = 0
         self.revoked: list[str] = []
+        self.fetches = 0
+        self.pushes = 0
         self.faults: list[Fault] = []
         self.seen: list[Seen] = []
         self.broken: list[str] = []
