@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	bench-stop guard-bench verdict-bench redteam redteam-bites docs snapshots clean
 
 demo: setup
-	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(CASE),--case "$(CASE)")
+	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(FORGE),--forge "$(FORGE)") $(if $(CASE),--case "$(CASE)")
 
 # The journeys run by themselves: what the service does in the sandbox yields to everything else.
 # Only these tests load LiteLLM, which takes seconds in each process; they run beside the journeys.

@@ -164,6 +164,10 @@ def demo(
             "--case", help="A case that ships, by name, or the directory of your own; for fix and real."
         ),
     ] = "",
+    forge: Annotated[
+        str,
+        typer.Option("--forge", help="Where the repository lives: local, or github, a GitHub on loopback."),
+    ] = "local",
     keep: Annotated[
         bool, typer.Option("--keep/--no-keep", help="Leave the service running until Enter is pressed.")
     ] = False,
@@ -171,7 +175,7 @@ def demo(
     """Show the whole job with real parts on a forge of its own: label, fix, verify, draft pull request."""
     from app.demo.play import play
 
-    raise typer.Exit(play(scenario, case=case, keep=keep))
+    raise typer.Exit(play(scenario, case=case, keep=keep, forge=forge))
 
 
 def main() -> None:

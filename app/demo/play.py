@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from app.demo.cases import Case, Files, load_case
+from app.demo.homes import check_forge
 from app.demo.narrator import Narrator
 from app.demo.scenarios import SCENARIOS, Meanwhile, Scenario, scenario_named
 from app.demo.service import PROJECT
@@ -28,7 +29,7 @@ KILL_AFTER_STEPS = 3
 SOURCES = PROJECT / ".cache" / "sources"
 
 
-def play(name: str, *, case: str = "", keep: bool = False) -> int:
+def play(name: str, *, case: str = "", keep: bool = False, forge: str = "local") -> int:
     """Play a scenario; return 0 only if it ended as it must: mostly, a verified draft pull request."""
     console = Console(highlight=False)
     if name == "list":
@@ -36,12 +37,13 @@ def play(name: str, *, case: str = "", keep: bool = False) -> int:
             console.print(f"{scenario.name:10} {scenario.shows}", soft_wrap=True)
         return 0
     scenario = scenario_named(name)
+    check_forge(forge)
     chosen = load_case(case or scenario.case)
     narrator = Narrator(console)
     narrator.say(f"scenario {scenario.name}: {scenario.shows}", "bold")
     files = _prepared(narrator, chosen)
     stays = keep or (console.is_terminal and os.isatty(0))
-    with _ending_on_signals(), set_up(scenario, chosen, files) as stage:
+    with _ending_on_signals(), set_up(scenario, chosen, files, forge) as stage:
         _introduce(narrator, stage, len(files))
         _act(narrator, stage, scenario, chosen.label)
         problems = _conclude(narrator, stage, scenario, stays=stays)
@@ -85,8 +87,9 @@ def _prepared(narrator: Narrator, case: Case) -> Files:
 
 def _introduce(narrator: Narrator, stage: Stage, file_count: int) -> None:
     narrator.say(f"web process and worker are up under honcho at {stage.service.address}")
+    narrator.say(f"forge: {stage.home.introduction()}")
     name, reporter = stage.repository.full_name, stage.reporter.login
-    narrator.say(f"local forge: {name}, {file_count} files, one issue by {reporter}")
+    narrator.say(f"repository: {name}, {file_count} files, one issue by {reporter}")
     model = "the scripted model, over HTTP on loopback" if stage.model else "the model that you configured"
     narrator.say(f"model: {model}")
 
@@ -162,12 +165,16 @@ def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario, *, stays: bo
     narrator.title("Timeline")
     narrator.show_timeline(stage.queue, stage.ledger, task.id)
     problems = problems_of(stage, scenario, task, pulls)
+    if summary := stage.home.summary():
+        narrator.say(summary)
     for problem in problems:
         narrator.say(f"✗ {problem}", "bold red")
     if problems:
         narrator.console.print(stage.service.last_lines(), markup=False)
     else:
         narrator.say(f"✓ {_success(scenario, task, stage)}", "bold green")
+        for pull in pulls:
+            narrator.say(f"pull request: {stage.home.address(stage.repository, pull)}")
     page = f"{stage.service.address}/console/tasks/{task.id}"
     login = f"user operator, password {stage.console_token}"
     narrator.say(f"console: {page}  ({login if stays else 'gone with the demo; --keep leaves it up'})")
@@ -185,7 +192,7 @@ def _success(scenario: Scenario, task: Task, stage: Stage) -> str:
 
 def problems_of(stage: Stage, scenario: Scenario, task: Task, pulls: list[Pull]) -> list[str]:
     """Return what is wrong with how it ended; each check looks at the forge or the store."""
-    problems = _money_problems(stage, task)
+    problems = [*_money_problems(stage, task), *stage.home.problems()]
     if scenario.blocked_by is not None:
         if task.state is not State.BLOCKED or task.reason is not scenario.blocked_by:
             problems.append(f"the task is {task.state} ({task.reason}), not blocked ({scenario.blocked_by})")

@@ -12,6 +12,7 @@ from pathlib import Path
 from app.clock import SystemClock
 from app.demo.cases import Case, Files
 from app.demo.data_directory import DataDirectory, data_directory
+from app.demo.homes import Home, open_home
 from app.demo.scenarios import Scenario
 from app.demo.scripted_model import ScriptedModel
 from app.demo.service import Service
@@ -19,7 +20,6 @@ from app.demo.toolchain import tools_for
 from app.settings import inherited_environment
 from domain.model import Actor, IssueRef, Permission, Price, Repository
 from domain.pricing import PER_MILLION, write_prices
-from providers.local.outbox import WebhookTarget
 from providers.local.people import LocalWorld
 from store.database import Database
 from store.ledger import SqliteLedger
@@ -35,7 +35,7 @@ class Stage:
     """Everything that a scenario plays on."""
 
     directory: DataDirectory
-    world: LocalWorld
+    home: Home
     service: Service
     model: ScriptedModel | None
     repository: Repository
@@ -47,36 +47,47 @@ class Stage:
     ledger: SqliteLedger
 
     @property
+    def world(self) -> LocalWorld:
+        """The people's side of the forge."""
+        return self.home.world
+
+    @property
     def data(self) -> Path:
         """Where everything of this demo is kept."""
         return self.directory.path
 
 
 @contextmanager
-def set_up(scenario: Scenario, case: Case, files: Files) -> Iterator[Stage]:
-    """Build the world and start the service; all of it is taken down again at the end."""
-    with data_directory() as directory, _played(scenario, case, files, directory) as stage:
+def set_up(scenario: Scenario, case: Case, files: Files, forge: str = "local") -> Iterator[Stage]:
+    """Build the world on a forge and start the service; all of it is taken down again at the end.
+
+    Raises ConfigurationError: there is no such forge.
+    """
+    with data_directory() as directory, _played(scenario, case, files, directory, forge) as stage:
         yield stage
 
 
 @contextmanager
-def _played(scenario: Scenario, case: Case, files: Files, directory: DataDirectory) -> Iterator[Stage]:
+def _played(
+    scenario: Scenario, case: Case, files: Files, directory: DataDirectory, forge: str
+) -> Iterator[Stage]:
     data = directory.path
     secret, token = secrets.token_hex(32), secrets.token_hex(12)
     inherited = inherited_environment()
     model = _scripted(scenario, case) if "FIXWRIGHT_MODEL" not in inherited else None
+    home = open_home(forge, data, case.repository.partition("/")[0])
     settings = {
         "FIXWRIGHT_WEBHOOK_SECRET": secret,
         "FIXWRIGHT_CONSOLE_TOKEN": token,
-        "FIXWRIGHT_LOCAL_FORGE": str(data / "forge"),
-        "FIXWRIGHT_REPOSITORIES": f"local:{case.repository}",
+        "FIXWRIGHT_REPOSITORIES": f"{home.name}:{case.repository}",
         "FIXWRIGHT_SANDBOX_TOOLS": str(tools_for(case)),
+        **home.settings(),
         **(_model_settings(model) if model else {}),
         **scenario.settings,
     }
     service = Service(data, settings, inherited)
-    world = LocalWorld(data / "forge")
-    world.hooks.configure(WebhookTarget(url=f"{service.address}/webhooks/local", secret=secret))
+    home.announce_to(service.address, secret)
+    world = home.world
     reporter, maintainer = world.create_user("robin"), world.create_user("mika")
     repository = world.create_repository(case.repository, default_branch=case.default_branch, files=files)
     world.grant(repository.id, maintainer, Permission.MAINTAIN)
@@ -87,7 +98,7 @@ def _played(scenario: Scenario, case: Case, files: Files, directory: DataDirecto
         database = Database(service.database)
         yield Stage(
             directory=directory,
-            world=world,
+            home=home,
             service=service,
             model=model,
             repository=repository,
@@ -100,6 +111,7 @@ def _played(scenario: Scenario, case: Case, files: Files, directory: DataDirecto
         )
     finally:
         service.stop()
+        home.close()
         if model:
             model.stop()
 

@@ -75,6 +75,11 @@ class BareRepository:
         self.path.mkdir(parents=True)
         Repo.init_bare(self.path, default_branch=os.fsencode(default_branch)).close()
 
+    def move_to(self, path: Path) -> None:
+        """Take the repository to another place, which is empty."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = self.path.rename(path)
+
     def set_head(self, branch: str) -> None:
         """Make another branch the one that a clone checks out. Raises ForgeError."""
         with self._open() as repo:

@@ -174,12 +174,7 @@ class LocalForge:
             comment = issues.comment_row(tx, comment_id)
             if comment["issue_id"] != rows.issue_row(tx, issue)["id"]:
                 raise NotFound(f"the comment {comment_id} is not on issue #{issue.number}")
-            tx.run(
-                "INSERT OR IGNORE INTO reactions (comment_id, user_id, content) VALUES (?, ?, ?)",
-                comment["id"],
-                int(self.identity.id),
-                reaction,
-            )
+            issues.react(tx, comment, self.identity, reaction)
 
     def add_labels(self, issue: IssueRef, labels: Sequence[str]) -> None:
         """Put labels on. Raises PermissionRefused, NotFound, ForgeError."""

@@ -129,3 +129,14 @@ def comment_row(tx: Transaction, comment_id: str) -> sqlite3.Row:
     if row is None:
         raise NotFound(f"there is no comment with the id {comment_id!r}")
     return row
+
+
+def react(tx: Transaction, comment: sqlite3.Row, sender: Actor, reaction: str) -> bool:
+    """Put a reaction on a comment; tell whether it is new."""
+    done = tx.run(
+        "INSERT OR IGNORE INTO reactions (comment_id, user_id, content) VALUES (?, ?, ?)",
+        comment["id"],
+        int(sender.id),
+        reaction,
+    )
+    return done.rowcount == 1

@@ -19,6 +19,17 @@ EVENT_HEADER = "X-Fixwright-Event"
 DELIVERY_HEADER = "X-Fixwright-Delivery"
 SIGNATURE_HEADER = "X-Fixwright-Signature-256"
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookHeaders:
+    """The names of the headers that a delivery comes with, and who its sender says it is."""
+
+    event: str = EVENT_HEADER
+    delivery: str = DELIVERY_HEADER
+    signature: str = SIGNATURE_HEADER
+    agent: str = "Fixwright-Local-Hook/1"
+
+
 _log = structlog.get_logger(__name__)
 
 
@@ -29,10 +40,21 @@ class WebhookTarget:
     url: str
     secret: str = field(repr=False)
     timeout_seconds: float = 5.0
+    headers: HookHeaders = field(default_factory=HookHeaders)
 
     def signature(self, payload: bytes) -> str:
         """Return the signature header's value for these exact bytes."""
         return "sha256=" + hmac.new(self.secret.encode(), payload, hashlib.sha256).hexdigest()
+
+    def headers_of(self, delivery: HookDelivery) -> dict[str, str]:
+        """Return all headers of a delivery."""
+        return {
+            "Content-Type": "application/json",
+            "User-Agent": self.headers.agent,
+            self.headers.event: delivery.event,
+            self.headers.delivery: delivery.guid,
+            self.headers.signature: self.signature(delivery.payload),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +118,10 @@ class Outbox:
                 for row in connection.execute("SELECT * FROM hook_deliveries ORDER BY position")
             ]
 
+    def send_to(self, target: WebhookTarget) -> None:
+        """Send what happens from now on by way of this object to a target of its own."""
+        self._target = target
+
     def configure(self, target: WebhookTarget) -> None:
         """Set on the forge where webhooks go, whoever acts, in this process or another."""
         with self._database.write() as connection:
@@ -131,18 +157,11 @@ def _post(target: WebhookTarget, delivery: HookDelivery) -> str:
     """Send one delivery; return what went wrong, or ""."""
     import httpx
 
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": "Fixwright-Local-Hook/1",
-        EVENT_HEADER: delivery.event,
-        DELIVERY_HEADER: delivery.guid,
-        SIGNATURE_HEADER: target.signature(delivery.payload),
-    }
     try:
         answer = httpx.post(
             target.url,
             content=delivery.payload,
-            headers=headers,
+            headers=target.headers_of(delivery),
             timeout=target.timeout_seconds,
             trust_env=False,
             # Loading the authorities takes time and memory that a loopback address has no use for.

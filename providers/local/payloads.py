@@ -117,6 +117,12 @@ def about_push(
     _announce(tx, "push", repository_id, sender, payload)
 
 
+def about_new_name(tx: Transaction, repository_id: int, old: str, sender: Actor) -> None:
+    """Announce that a repository has another name."""
+    changes = {"repository": {"name": {"from": old.partition("/")[2]}}}
+    _announce(tx, "repository", repository_id, sender, {"action": "renamed", "changes": changes})
+
+
 def _announce_pull(
     tx: Transaction, action: str, row: sqlite3.Row, sender: Actor, more: dict[str, object]
 ) -> None:

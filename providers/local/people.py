@@ -30,15 +30,15 @@ class LocalWorld:
         """Open the forge in `root`, and make it when it is new. Raises ConfigurationError."""
         self.root = root
         self.bot = BOT
-        self._ground = Ground(root, webhook, faults)
-        self.git = Pushes(self._ground)
-        self.hooks: Outbox = self._ground.outbox
+        self.ground = Ground(root, webhook, faults)
+        self.git = Pushes(self.ground)
+        self.hooks: Outbox = self.ground.outbox
 
     # -- users and repositories ---------------------------------------------------------------------
 
     def create_user(self, login: str, *, is_bot: bool = False) -> Actor:
         """Register somebody. Raises ForgeError when the login is taken."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             try:
                 cursor = tx.run("INSERT INTO users (login, is_bot) VALUES (?, ?)", login, is_bot)
             except sqlite3.IntegrityError:
@@ -47,7 +47,7 @@ class LocalWorld:
 
     def rename_user(self, user: Actor, login: str) -> Actor:
         """Give somebody another login; the id stays. Raises ForgeError when the login is taken."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             try:
                 tx.run("UPDATE users SET login = ? WHERE id = ?", login, int(user.id))
             except sqlite3.IntegrityError:
@@ -56,7 +56,7 @@ class LocalWorld:
 
     def delete_user(self, user: Actor) -> None:
         """Remove an account: what it wrote stays, by a ghost, and its login is free again."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             tx.run("UPDATE users SET deleted = 1 WHERE id = ?", int(user.id))
 
     def create_repository(
@@ -71,7 +71,7 @@ class LocalWorld:
 
         Nothing is announced: hooks come after. Raises ForgeError.
         """
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             try:
                 cursor = tx.run(
                     "INSERT INTO repositories (full_name, default_branch, private) VALUES (?, ?, ?)",
@@ -92,13 +92,28 @@ class LocalWorld:
 
     def grant(self, repository_id: str, user: Actor, permission: Permission) -> None:
         """Set what somebody may do in a repository from now on. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             tx.run(
                 "INSERT OR REPLACE INTO permissions VALUES (?, ?, ?)",
                 rows.repository_row(tx, repository_id)["id"],
                 int(user.id),
                 permission.value,
             )
+
+    def rename_repository(self, repository_id: str, full_name: str, *, by: Actor) -> None:
+        """Give a repository another name; its id stays. Raises NotFound, ForgeError."""
+        with self.ground.write() as tx:
+            row = rows.repository_row(tx, repository_id)
+            try:
+                tx.run(
+                    "UPDATE repositories SET full_name = ? WHERE id = ?",
+                    limits.full_name(full_name),
+                    row["id"],
+                )
+            except sqlite3.IntegrityError:
+                raise ForgeError(f"there is a repository {full_name!r} already") from None
+            tx.git(row["full_name"]).move_to(tx.git(full_name).path)
+            payloads.about_new_name(tx, row["id"], row["full_name"], by)
 
     def archive(self, repository_id: str) -> None:
         """Make a repository read-only. Raises NotFound."""
@@ -111,12 +126,12 @@ class LocalWorld:
     def set_default_branch(self, repository_id: str, branch: str) -> None:
         """Make another branch the default one. Raises NotFound, ForgeError."""
         self._set_repository(repository_id, "default_branch", branch)
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             tx.git(rows.repository_row(tx, repository_id)["full_name"]).set_head(branch)
 
     def repositories(self) -> list[Repository]:
         """Return every repository, oldest first."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             return [rows.repository(row) for row in tx.all("SELECT * FROM repositories ORDER BY id")]
 
     # -- issues -------------------------------------------------------------------------------------
@@ -131,7 +146,7 @@ class LocalWorld:
         labels: Sequence[str] = (),
     ) -> IssueRef:
         """Open an issue; labels come as an event each, after the opening. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issue_id, number = issues.insert_issue(tx, repository_id, by, title=title, body=body)
             payloads.about_issue(tx, "opened", issue_id, by)
             issues.put_labels(tx, issue_id, by, labels)
@@ -141,53 +156,53 @@ class LocalWorld:
         self, issue: IssueRef, by: Actor, *, title: str | None = None, body: str | None = None
     ) -> None:
         """Change the title or body of an issue or pull request. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issues.edit(tx, rows.issue_row(tx, issue)["id"], by, title=title, body=body)
 
     def label(self, issue: IssueRef, by: Actor, *names: str) -> None:
         """Put labels on. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issues.put_labels(tx, rows.issue_row(tx, issue)["id"], by, names)
 
     def unlabel(self, issue: IssueRef, by: Actor, name: str) -> None:
         """Take a label off. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issues.take_label(tx, rows.issue_row(tx, issue)["id"], by, name)
 
     def close_issue(self, issue: IssueRef, by: Actor) -> None:
         """Close an issue. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issues.set_state(tx, rows.issue_row(tx, issue)["id"], by, is_open=False)
 
     def reopen_issue(self, issue: IssueRef, by: Actor) -> None:
         """Open a closed issue again. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issues.set_state(tx, rows.issue_row(tx, issue)["id"], by, is_open=True)
 
     def delete_issue(self, issue: IssueRef, by: Actor) -> None:
         """Delete an issue with its comments; its number is not given again. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issue_id = rows.issue_row(tx, issue)["id"]
             payloads.about_issue(tx, "deleted", issue_id, by)
             tx.run("DELETE FROM issues WHERE id = ?", issue_id)
 
     def lock_issue(self, issue: IssueRef, by: Actor) -> None:
         """Lock an issue's conversation. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issue_id = rows.issue_row(tx, issue)["id"]
             tx.run("UPDATE issues SET locked = 1 WHERE id = ?", issue_id)
             payloads.about_issue(tx, "locked", issue_id, by)
 
     def assign(self, issue: IssueRef, by: Actor, assignee: Actor) -> None:
         """Make somebody responsible for an issue. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issue_id = rows.issue_row(tx, issue)["id"]
             tx.run("INSERT OR IGNORE INTO assignees VALUES (?, ?)", issue_id, int(assignee.id))
             payloads.about_issue(tx, "assigned", issue_id, by, assignee=payloads.user(assignee))
 
     def issues(self, repository_id: str) -> list[Issue]:
         """Return a repository's issues, pull requests left out, oldest first."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             found = tx.all(
                 "SELECT * FROM issues WHERE repository_id = ? AND id NOT IN (SELECT issue_id FROM pulls)"
                 " ORDER BY number",
@@ -199,28 +214,28 @@ class LocalWorld:
 
     def comment(self, issue: IssueRef, by: Actor, body: str) -> Comment:
         """Write a comment on an issue or pull request. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             return rows.comment(tx, issues.write_comment(tx, issue, by, body))
 
     def edit_comment(self, comment_id: str, by: Actor, body: str) -> Comment:
         """Change a comment, also somebody else's. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             row = issues.rewrite_comment(tx, issues.comment_row(tx, comment_id), by, body)
             return rows.comment(tx, row)
 
     def delete_comment(self, comment_id: str, by: Actor) -> None:
         """Delete a comment, also somebody else's. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             issues.remove_comment(tx, issues.comment_row(tx, comment_id), by)
 
     def comments(self, issue: IssueRef) -> list[Comment]:
         """Return the comments of an issue or pull request, oldest first. Raises NotFound."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             return [rows.comment(tx, row) for row in rows.comment_rows(tx, rows.issue_row(tx, issue)["id"])]
 
     def reactions(self, comment_id: str) -> list[tuple[Actor, str]]:
         """Return who reacted to a comment, and how."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             found = tx.all("SELECT * FROM reactions WHERE comment_id = ?", rows.number_of(comment_id))
             return [(rows.actor(tx, row["user_id"]), row["content"]) for row in found]
 
@@ -237,7 +252,7 @@ class LocalWorld:
         body: str = "",
     ) -> Pull:
         """Open a pull request. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             row = pulls.insert_pull(
                 tx, repository_id, by, text=(title, body), branches=(head, base), draft=False
             )
@@ -245,12 +260,12 @@ class LocalWorld:
 
     def mark_ready(self, repository_id: str, number: int, by: Actor) -> None:
         """Take a pull request out of draft. Raises NotFound."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             pulls.set_ready(tx, rows.pull_row(tx, repository_id, number), by)
 
     def merge_pull(self, repository_id: str, number: int, by: Actor) -> str:
         """Mark a pull request ready, merge it, and return the base's new sha. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             row = rows.pull_row(tx, repository_id, number)
             if row["state"] == "open":
                 pulls.set_ready(tx, row, by)
@@ -258,17 +273,17 @@ class LocalWorld:
 
     def close_pull(self, repository_id: str, number: int, by: Actor) -> None:
         """Close a pull request without merging it. Raises NotFound, ForgeError."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             pulls.close(tx, rows.pull_row(tx, repository_id, number), by)
 
     def pulls(self, repository_id: str) -> list[Pull]:
         """Return a repository's pull requests, open ones first, then the newest first."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             return [rows.pull(tx, row) for row in rows.pull_rows(tx, repository_id)]
 
     def pull_diff(self, repository_id: str, number: int) -> str:
         """Return what a pull request changes, as a unified diff. Raises NotFound."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             return pulls.diff(tx, rows.pull_row(tx, repository_id, number))
 
     # -- deliveries ---------------------------------------------------------------------------------
@@ -304,6 +319,6 @@ class LocalWorld:
             return checks.reruns(tx, repository_id, sha)
 
     def _set_repository(self, repository_id: str, column: str, value: str | int) -> None:
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             repository = rows.repository_row(tx, repository_id)
             tx.run(f"UPDATE repositories SET {column} = ? WHERE id = ?", value, repository["id"])

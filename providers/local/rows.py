@@ -31,6 +31,12 @@ def actor(tx: Transaction, user_id: int) -> Actor:
     return Actor(id=str(row["id"]), login=row["login"], is_bot=bool(row["is_bot"]))
 
 
+def actor_called(tx: Transaction, login: str) -> Actor | None:
+    """Return who has this login now, in whatever case, or None."""
+    row = tx.one("SELECT id FROM users WHERE login = ? COLLATE NOCASE AND deleted = 0", login)
+    return actor(tx, row["id"]) if row else None
+
+
 def repository_row(tx: Transaction, repository_id: str) -> sqlite3.Row:
     """Return a repository's row. Raises NotFound."""
     row = tx.one("SELECT * FROM repositories WHERE id = ?", number_of(repository_id))
@@ -73,6 +79,12 @@ def issue_row(tx: Transaction, ref: IssueRef) -> sqlite3.Row:
     if row is None:
         raise NotFound(f"there is no issue #{ref.number} in the repository {ref.repository_id}")
     return row
+
+
+def issue_rows(tx: Transaction, repository_id: str) -> list[sqlite3.Row]:
+    """Return the rows of a repository's issues and pull requests, oldest first."""
+    number = number_of(repository_id)
+    return tx.all("SELECT * FROM issues WHERE repository_id = ? ORDER BY number", number)
 
 
 def issue(tx: Transaction, row: sqlite3.Row) -> Issue:

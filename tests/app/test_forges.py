@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from app.demo.github.state import APP_ID, Fault, app_key
 from app.forges import OwnIds, close_forges, open_forges
 from app.settings import WorkerSettings, load_worker_settings
 from app.work import git_protocols
 from domain.errors import ConfigurationError, ForgeUnavailable
 from domain.text import Redactor
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import APP_ID, Fault, app_key
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import pytest
 from app.clock import SystemClock
 from app.demo.cases import Case, load_case
 from app.demo.data_directory import data_directory
+from app.demo.github.server import GithubServer
+from app.demo.github.state import APP_ID, GithubState, app_key
 from app.demo.play import SOURCES
 from app.demo.scenarios import scenario_named
 from app.demo.scripted_model import ScriptedModel
@@ -26,8 +28,7 @@ from domain.states import State
 from providers.webhooks import sign
 from store.database import Database
 from store.tasks import SqliteTaskQueue
-from tests.providers.github.server import GithubServer
-from tests.providers.github.state import APP_ID, GithubState, app_key
+from tests.providers.github.contract import judge
 
 pytestmark = [
     pytest.mark.journey,
@@ -49,7 +50,7 @@ class Place:
         self.case: Case = load_case(scenario.case)
         self.state = GithubState(data / "forge")
         self.state.install(self.case.repository.partition("/")[0])
-        self.server = GithubServer(self.state)
+        self.server = GithubServer(self.state, judge)
         script = {MODEL_NAME.partition("/")[2]: scenario.script(self.case)}
         self.model = ScriptedModel(script, price=PRICE, api_key="key-of-the-scripted-model")
         (data / "app.pem").write_text(app_key())

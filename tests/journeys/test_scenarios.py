@@ -71,6 +71,24 @@ def test_cheat_is_refused_and_said_so_on_the_issue() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("fix", "a verified draft pull request exists"),
+        ("blocked", "Unfinished work is on the branch `fixwright/issue-1`"),
+        ("cheat", "ended as it must: blocked (guard)"),
+        ("crash", "kill -9"),
+    ],
+)
+def test_on_a_github_it_ends_the_same_way(scenario: str, words: str) -> None:
+    status, text = played(scenario, "--forge", "github")
+    assert status == 0, text
+    assert words in text and "GitHub's side: API requests" in text
+    has_draft = re.search(r"pull request: http://127\.0\.0\.1:\d+/acme/fairshare/pull/2\n", text) is not None
+    assert has_draft is (scenario != "cheat")
+
+
+@pytest.mark.long
 def test_unclear_asks_one_question_and_does_nothing_else() -> None:
     status, text = played("unclear")
     assert status == 0, text
@@ -110,6 +128,7 @@ def test_real_is_proved_on_the_packages_own_tests() -> None:
     [
         (("nonsense",), "no scenario 'nonsense'"),
         (("fix", "--case", "no-such-case"), "no case 'no-such-case'"),
+        (("fix", "--forge", "gitlab"), "no forge 'gitlab'"),
     ],
 )
 def test_a_wrong_word_is_one_line_and_exit_status_2(options: tuple[str, ...], words: str) -> None:

@@ -10,12 +10,15 @@ import functools
 import gzip
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
+
+from app.demo.github.server import Exchange
 
 DATA = Path(__file__).parent / "contract_data"
 
@@ -129,6 +132,24 @@ def operation(method: str, path: str) -> Operation | None:
     if any(method == verb and pattern.fullmatch(path) for verb, pattern in UNDESCRIBED):
         return None
     raise Broken(f"GitHub describes no {method} {path}")
+
+
+def judge(exchange: Exchange) -> Iterator[str]:
+    """Yield what GitHub's own description objects to; the judge of every server in the tests."""
+    request, described = exchange.request, None
+    try:
+        described = check_request(request.method, exchange.path, request.query, request.body)
+    except Broken as broken:
+        yield str(broken)
+    if request.headers.get("x-github-api-version") != "2022-11-28":
+        yield f"{request.method} {request.path}: no API version is pinned"
+    if not request.headers.get("user-agent"):
+        yield f"{request.method} {request.path}: no user agent"
+    if exchange.answer is not None:
+        try:
+            check_answer(described, exchange.answer.status, exchange.answer.data)
+        except Broken as broken:
+            yield str(broken)
 
 
 def check_request(method: str, path: str, query: dict[str, str], body: Any) -> Operation | None:

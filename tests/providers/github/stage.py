@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from app.demo.github.server import GithubServer
+from app.demo.github.state import APP_ID, OWNER, Fault, GithubState, app_key
 from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge
 from providers.conformance import ForgeStage
 from providers.github.calls import Patience
 from providers.github.forge import GithubForge
-from tests.providers.github.server import GithubServer
-from tests.providers.github.state import APP_ID, OWNER, Fault, GithubState, app_key
+from tests.providers.github.contract import judge
 
 HASTE = Patience(tries=1, longest_wait=0.0)
 """No second try and no waiting: what fails is seen at once."""
@@ -51,7 +52,7 @@ class GithubStage(ForgeStage):
     def __init__(self, root: Path) -> None:
         self.state = GithubState(root)
         self.state.install(OWNER)
-        self.server = GithubServer(self.state)
+        self.server = GithubServer(self.state, judge)
         self._staff = self.state.local.create_user("stagehand")
         self._names: set[str] = set()
         self._forges: list[GithubForge] = []
@@ -102,13 +103,9 @@ class GithubStage(ForgeStage):
 
     def rename_repository(self, repository_id: str, name: str) -> None:
         """Give a repository another name; the old one leads to it from now on."""
-        ground = self.state.local._ground
-        with ground.write() as tx:
-            old = tx.one("SELECT full_name FROM repositories WHERE id = ?", int(repository_id))
-            assert old is not None
-            tx.run("UPDATE repositories SET full_name = ? WHERE id = ?", name, int(repository_id))
-            self.state.old_names[old["full_name"].lower()] = int(repository_id)
-            tx.git(old["full_name"]).path.rename(tx.git(name).path)
+        before = next(r.full_name for r in self.state.local.repositories() if r.id == repository_id)
+        self.state.local.rename_repository(repository_id, name, by=self._staff)
+        self.state.old_names[before.lower()] = int(repository_id)
 
     def archive(self, repository_id: str) -> None:
         """See `ForgeStage`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.demo.github.state import Fault
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
 from domain.model import Actor, IssueRef
 from providers.conformance.stage import proposal
@@ -15,7 +16,6 @@ from providers.github.calls import Api, Patience, Reply
 from providers.github.forge import GithubForge
 from tests.providers.github.conftest import Naps
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import Fault
 
 ISSUE = r".*/issues/\d+"
 COMMENTS = r".*/issues/\d+/comments"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.demo.github.state import OWNER, Fault
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
 from domain.model import Actor
 from domain.ports import CiState
@@ -13,7 +14,6 @@ from providers.conformance.stage import proposal
 from providers.github.forge import GithubForge
 from providers.github.shapes import graphql_data
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import OWNER, Fault
 
 LOGS = r".*/actions/jobs/\d+/logs"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.demo.github.server import GithubServer
+from app.demo.github.state import APP_ID, Fault, GithubState, app_key
 from domain.model import Reason
 from domain.states import State
 from harness.git import GitRunner
@@ -15,8 +17,7 @@ from providers.github.calls import Patience
 from providers.github.forge import GithubForge
 from store.database import Database
 from tests.providers.github.conftest import Naps
-from tests.providers.github.server import GithubServer
-from tests.providers.github.state import APP_ID, Fault, GithubState, app_key
+from tests.providers.github.contract import judge
 from tests.worker.town import NOTES, WRITE, Stage, Town, plays
 from worker.loop import Loop
 
@@ -34,7 +35,7 @@ class GithubTown:
         self.town = Town(root, template, NOTES)
         self.state = GithubState(root / "forge")
         self.state.install("acme")
-        self.server = GithubServer(self.state)
+        self.server = GithubServer(self.state, judge)
         self.naps = Naps()
         self.forge = GithubForge(
             app_id=str(APP_ID),

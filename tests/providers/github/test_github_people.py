@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from app.demo.github.state import Fault
 from domain.errors import ForgeError, ForgeUnavailable
 from domain.model import Actor, Permission
 from domain.policy import may_trigger
 from providers.github.forge import GithubForge
 from providers.github.shapes import actor, permission
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import Fault
 
 LOOK = r".*/collaborators/.*"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.demo.github.state import Fault
 from domain.errors import ForgeError, ForgeUnavailable
 from domain.model import Actor
 from providers.conformance.stage import proposal
@@ -11,7 +12,6 @@ from providers.github.forge import GithubForge
 from providers.github.pulls import NO_DRAFTS_TITLE
 from tests.providers.github.conftest import Naps
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import Fault
 
 HEAD = "fixwright/issue-1"
 PULLS = r".*/pulls"

@@ -7,13 +7,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from structlog.testing import capture_logs
 
+from app.demo.github.state import APP_ID, OWNER, Fault, app_key, app_public_key
 from domain.errors import ConfigurationError, ForgeUnavailable
 from domain.model import Actor
 from providers.github.calls import Patience
 from providers.github.forge import GithubForge
 from providers.github.plugin import GithubProvider
 from tests.providers.github.stage import HASTE, GithubStage
-from tests.providers.github.state import APP_ID, OWNER, Fault, app_key, app_public_key
 
 
 def client(stage: GithubStage, *, app_id: str = str(APP_ID), key: str = "") -> GithubForge:

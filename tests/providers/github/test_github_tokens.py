@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from app.demo.github.state import OWNER, Fault
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
 from domain.model import IssueRef
 from domain.text import Redactor
@@ -14,7 +15,6 @@ from providers.github import needs
 from providers.github.forge import GithubForge
 from tests.providers.github.conftest import Naps
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import OWNER, Fault
 
 MINT = r"/app/installations/\d+/access_tokens"
 

@@ -9,9 +9,9 @@ import httpx
 import jwt
 import pytest
 
+from app.demo.github.state import APP_ID, OWNER, Token, app_key
 from domain.model import Actor
 from tests.providers.github.stage import GithubStage
-from tests.providers.github.state import APP_ID, OWNER, Token, app_key
 
 SECRET = "ghs_4711_handmade"
 
@@ -86,7 +86,7 @@ def test_what_is_not_declared_is_answered_loudly(stage: GithubStage, http: httpx
     assert len(stage.state.broken) == 2
     stage.state.broken.clear()
     http.get("/app", headers={**signed(), "X-GitHub-Api-Version": "2026-03-10"})
-    assert stage.state.broken == ["no API version is pinned"]
+    assert stage.state.broken == ["GET /app: no API version is pinned"]
     stage.state.broken.clear()
 
 

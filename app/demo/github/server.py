@@ -1,4 +1,4 @@
-"""A GitHub on loopback: real HTTP, tokens with permissions, faults by plan, git over HTTP, and a judge."""
+"""A GitHub on loopback: real HTTP, tokens with permissions, faults by plan, and git over HTTP."""
 
 from __future__ import annotations
 
@@ -8,58 +8,26 @@ import json
 import re
 import subprocess
 import threading
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import jwt
 
-from tests.providers.github import contract
-from tests.providers.github.state import APP_ID, Fault, GithubState, Seen, Token, app_public_key
-
-PREFIX = "/api/v3"
-
-
-@dataclass
-class Answer:
-    status: int
-    data: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-class Refused(Exception):
-    """An error answer, raised from wherever it is found out."""
-
-    def __init__(self, status: int, message: str, errors: list[Any] | None = None, **headers: str) -> None:
-        super().__init__(message)
-        data: dict[str, Any] = {"message": message, "documentation_url": "https://docs.github.com/rest"}
-        if errors is not None:
-            data["errors"] = errors
-        self.answer = Answer(status, data, {k.replace("_", "-"): v for k, v in headers.items()})
-
-
-@dataclass
-class Request:
-    """A request as the routes see it: decoded, and with who sent it."""
-
-    method: str
-    path: str
-    raw_path: str
-    query: dict[str, str]
-    body: Any
-    headers: dict[str, str]
-    token: Token | None = None
-    is_app: bool = False
+from app.demo.github.exchange import Answer, Exchange, Judge, Refused, Request, approve
+from app.demo.github.page import page_of
+from app.demo.github.routes import respond
+from app.demo.github.shapes import PREFIX
+from app.demo.github.state import APP_ID, Fault, GithubState, Seen, Token, app_public_key
 
 
 class GithubServer:
     """Serves a state until closed. `url` is the API's address, as an Enterprise server would have it."""
 
-    def __init__(self, state: GithubState) -> None:
-        from tests.providers.github.routes import respond
-
+    def __init__(self, state: GithubState, judge: Judge = approve) -> None:
+        """Begin to serve on a free port; what the judge complains of is kept in `state.broken`."""
         self.state = state
+        self._judge = judge
         self.asked: list[str] = []
         """Addresses elsewhere: somebody took us for a proxy."""
         server = self
@@ -77,9 +45,11 @@ class GithubServer:
                     server.asked.append(self.path)
                     server._send(self, 502, None, {})
                 elif self.path.startswith(PREFIX) or self.path.startswith("/api/graphql"):
-                    server._api(self, body, respond)
+                    server._api(self, body)
                 elif self.path.startswith("/_logs/"):
                     server._log(self)
+                elif page := re.fullmatch(r"/([^/]+/[^/]+)/(?:pull|issues)/(\d+)", self.path):
+                    server._page(self, page[1], int(page[2]))
                 else:
                     server._git(self, body)
 
@@ -97,13 +67,14 @@ class GithubServer:
         self._thread.start()
 
     def close(self) -> None:
+        """Stop serving."""
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
 
     # -- the API ------------------------------------------------------------------------------------
 
-    def _api(self, handler: BaseHTTPRequestHandler, body: bytes, respond: Any) -> None:
+    def _api(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         parts = urlsplit(handler.path)
         raw = parts.path.removeprefix(PREFIX) if parts.path.startswith(PREFIX) else "/graphql"
         query = {key: values[-1] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
@@ -114,40 +85,31 @@ class GithubServer:
         fault = self.state.take_fault(request.method, request.path)
         if fault is not None and not fault.acted:
             self._remember(request)
+            self._complain(request, None)
             self._fail(handler, fault)
             return
-        answer = self._judged(request, respond)
+        answer = self._answer(request)
+        self._complain(request, answer)
         if fault is not None:
             self._fail(handler, fault)
             return
         self._send(handler, answer.status, answer.data, answer.headers)
 
-    def _judged(self, request: Request, respond: Any) -> Answer:
-        """Answer, and write down whatever GitHub's own description objects to."""
-        described = None
-        path = self._by_name(request.raw_path)
-        try:
-            described = contract.check_request(request.method, path, request.query, request.body)
-            if request.headers.get("x-github-api-version") != "2022-11-28":
-                raise contract.Broken("no API version is pinned")
-            if not request.headers.get("user-agent"):
-                raise contract.Broken("no user agent")
-        except contract.Broken as broken:
-            self.state.broken.append(str(broken))
+    def _answer(self, request: Request) -> Answer:
         try:
             self._authenticate(request)
             self._remember(request)
-            answer = respond(self.state, request, self.url)
+            return respond(self.state, request, self.url)
         except Refused as refused:
             self._remember(request)
-            answer = refused.answer
-        if answer.status == 501:
-            self.state.broken.append(f"the world has no {request.method} {request.path}")
-        try:
-            contract.check_answer(described, answer.status, answer.data)
-        except contract.Broken as broken:
-            self.state.broken.append(str(broken))
-        return answer
+            return refused.answer
+
+    def _complain(self, request: Request, answer: Answer | None) -> None:
+        """Write down whatever the judge objects to, and what this GitHub does not know."""
+        if answer is not None and answer.status == 501:
+            self.state.broken.append(f"there is no {request.method} {request.path} here")
+        exchange = Exchange(self._by_name(request.raw_path), request, answer)
+        self.state.broken += self._judge(exchange)
 
     def _by_name(self, path: str) -> str:
         """Return a path by id as the described path by name that it stands for."""
@@ -221,6 +183,11 @@ class GithubServer:
         log = self.state.logs.get(number)
         self._send(handler, 200 if log is not None else 404, log or b"", {"Content-Type": "text/plain"})
 
+    def _page(self, handler: BaseHTTPRequestHandler, full_name: str, number: int) -> None:
+        text = page_of(self.state.local, full_name, number)
+        content = (text or "Not Found\n").encode()
+        self._send(handler, 200 if text else 404, content, {"Content-Type": "text/plain; charset=utf-8"})
+
     # -- git ----------------------------------------------------------------------------------------
 
     def _git(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
@@ -248,6 +215,9 @@ class GithubServer:
             "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", ""),
             "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
         }
+        if handler.command == "POST":
+            self.state.pushes += writes
+            self.state.fetches += not writes
         command = ["git", "-c", "safe.directory=*", "-c", "http.receivepack=true", "http-backend"]
         done = subprocess.run(command, input=body, env=environment, capture_output=True, check=True)
         head, _, content = done.stdout.partition(b"\r\n\r\n")

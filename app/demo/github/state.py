@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from domain.model import Actor
 from providers.local.ground import BOT
+from providers.local.outbox import HookHeaders
 from providers.local.people import LocalWorld
 
 APP_ID = 4711
@@ -34,13 +35,22 @@ ALL_PERMISSIONS = {
 EVENTS = ["issues", "issue_comment", "pull_request", "pull_request_review", "check_run", "repository"]
 
 
+GITHUB_HOOKS = HookHeaders(
+    event="X-GitHub-Event",
+    delivery="X-GitHub-Delivery",
+    signature="X-Hub-Signature-256",
+    agent="GitHub-Hookshot/f1x",
+)
+
+
 @functools.cache
 def _key() -> rsa.RSAPrivateKey:
-    """One App's private key for all tests of a process: making one takes a while, as does reading it."""
+    """One App's private key for a whole process: making one takes a while, as does reading it."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def app_public_key() -> rsa.RSAPublicKey:
+    """Return the key by which signatures of the App are checked."""
     return _key().public_key()
 
 
@@ -60,7 +70,7 @@ def app_key() -> str:
 
 @dataclass
 class Installation:
-    """The App in one account. `suspended` and `permissions` are for tests to change."""
+    """The App in one account. `suspended` and `permissions` may be changed."""
 
     id: int
     account: str
@@ -70,6 +80,8 @@ class Installation:
 
 @dataclass(frozen=True)
 class Token:
+    """What an installation token opens, and until when (seconds since 1970)."""
+
     installation: Installation
     repository_ids: frozenset[int]
     permissions: Mapping[str, str]
@@ -91,6 +103,7 @@ class Fault:
     """Close the connection without a word."""
 
     def matches(self, method: str, path: str) -> bool:
+        """Tell whether this request is to fail."""
         is_method = re.fullmatch(self.method, method) is not None
         return self.times > 0 and is_method and re.fullmatch(self.path, path) is not None
 
@@ -111,17 +124,21 @@ class GithubState:
     """All of it. Issues, people, pull requests and git are those of an embedded forge."""
 
     def __init__(self, root: Path) -> None:
+        """Open it in a directory. Webhooks are recorded, and sent once `local.hooks` is told where to."""
         self.local = LocalWorld(root)
         self.bot: Actor = BOT
         self.installations: dict[str, Installation] = {}
         self.app_permissions = dict(ALL_PERMISSIONS)
         self.app_events = list(EVENTS)
         self.tokens: dict[str, Token] = {}
+        self.minted = 0
         self.revoked: list[str] = []
+        self.fetches = 0
+        self.pushes = 0
         self.faults: list[Fault] = []
         self.seen: list[Seen] = []
         self.broken: list[str] = []
-        """What broke GitHub's own description; a test's stage fails on any."""
+        """What was asked for or answered and should not have been; a test's stage fails on any."""
         self.old_names: dict[str, int] = {}
         self.drafts_refused: set[int] = set()
         self.label_case: dict[str, str] = {}
@@ -143,6 +160,7 @@ class GithubState:
         return time.time() + self.clock_ahead
 
     def next_id(self) -> int:
+        """Return an id that nothing has yet."""
         return next(self._ids)
 
     def install(self, account: str) -> Installation:
@@ -152,9 +170,11 @@ class GithubState:
         return self.installations[account]
 
     def installation(self, number: int) -> Installation | None:
+        """Return an installation by its id."""
         return next((each for each in self.installations.values() if each.id == number), None)
 
     def take_fault(self, method: str, path: str) -> Fault | None:
+        """Return the first fault that is planned for such a request, and count it."""
         for fault in self.faults:
             if fault.matches(method, path):
                 fault.times -= 1
