@@ -309,13 +309,13 @@ class LocalWorld:
         as_status: bool = False,
     ) -> None:
         """Let a job say how it ended on a commit, "" while it runs; a status has no log."""
-        with self._ground.write() as tx:
+        with self.ground.write() as tx:
             job = checks.job_of(name, conclusion, job_id="" if as_status else "new")
             checks.report(tx, repository_id, sha, job, log)
 
     def reruns(self, repository_id: str, sha: str) -> dict[str, int]:
         """Return how often each job of a commit was asked to run again."""
-        with self._ground.read() as tx:
+        with self.ground.read() as tx:
             return checks.reruns(tx, repository_id, sha)
 
     def _set_repository(self, repository_id: str, column: str, value: str | int) -> None:
