@@ -167,7 +167,7 @@ def purity(path: str, tree: ast.Module) -> Iterator[str]:
         "multiprocessing",
         "ctypes",
     }
-    known = (set(sys.stdlib_module_names) | {"pydantic", "yaml", "domain"}) - forbidden
+    known = (set(sys.stdlib_module_names) | {"pydantic", "pydantic_core", "yaml", "domain"}) - forbidden
     for node, name in _imports(tree):
         if name.split(".")[0] not in known or name.startswith("urllib.request"):
             yield f"{path}:{node.lineno} imports {name}"
