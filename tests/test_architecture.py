@@ -39,6 +39,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
         "harness/agent/child_process.py",
         "app/demo",
         "evals/",
+        "providers/conformance/plain_git.py",
     ),
     "multiprocessing": ("providers/conformance/", "evals/"),
     "pty": (),

@@ -9,7 +9,8 @@ import pytest
 from domain.errors import ForgeError, NotFound, PermissionRefused
 from domain.model import Actor, Comment, IssueRef
 from domain.ports import Capability, Forge, Reacting
-from providers.conformance.stage import ForgeStage, StagedChecks
+from providers.conformance.reading import TEXTS
+from providers.conformance.stage import ForgeStage, StagedChecks, needs
 
 
 class CommentingChecks(StagedChecks):
@@ -27,6 +28,58 @@ class CommentingChecks(StagedChecks):
         shown, marker = found.body.split("<!--")
         assert shown.strip() == "Working on it.\n\n- one\n- two"
         assert marker.rstrip().endswith("-->")
+
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_our_text_is_written_as_it_is(self, issue: IssueRef, forge: Forge, text: str) -> None:
+        forge.ensure_comment(issue, "status", text)
+        forge.add_comment(issue, "once", text)
+        assert len(ours(forge, issue)) == 2
+        assert all(comment.body.startswith(text.rstrip()) for comment in ours(forge, issue))
+
+    def test_another_client_finds_the_same_comments(
+        self, stage: ForgeStage, issue: IssueRef, forge: Forge
+    ) -> None:
+        other = stage.forge()
+        first, once = forge.ensure_comment(issue, "status", "a"), forge.add_comment(issue, "once", "b")
+        assert other.ensure_comment(issue, "status", "c").id == first.id
+        assert other.add_comment(issue, "once", "d").id == once.id
+        assert forge.ensure_comment(issue, "status", "e").id == first.id
+        assert len(ours(forge, issue)) == 2
+
+    def test_an_edit_by_somebody_does_not_free_a_key(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        first = forge.add_comment(issue, "attempt-1", "the text")
+        stage.edit_comment(issue, first.id, person, first.body.replace("the text", "other words"))
+        assert forge.add_comment(issue, "attempt-1", "the text").id == first.id
+        assert len(ours(forge, issue)) == 1
+
+    def test_a_closed_issue_takes_comments(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        stage.close_issue(issue, person)
+        first = forge.ensure_comment(issue, "status", "closed, so I stop")
+        assert forge.ensure_comment(issue, "status", "stopped").id == first.id
+
+    def test_a_comment_leaves_the_issue_as_it_was(self, issue: IssueRef, forge: Forge) -> None:
+        before = forge.issue(issue)
+        forge.ensure_comment(issue, "status", "Fixes #1, closes #1")
+        after = forge.issue(issue)
+        assert (after.title, after.body, after.is_open) == (before.title, before.body, before.is_open)
+        assert after.labels == before.labels
+
+    @pytest.mark.parametrize("unit", ["x", "ü", "🎉"])
+    def test_a_text_is_taken_whole_or_refused_never_cut(
+        self, issue: IssueRef, forge: Forge, unit: str
+    ) -> None:
+        for length in (20_000, 65_000, 65_536, 70_000, 300_000):
+            text = unit * length
+            try:
+                forge.ensure_comment(issue, f"long-{length}", text)
+            except ForgeError:
+                continue
+            assert any(comment.body.startswith(text) for comment in ours(forge, issue)), length
+        assert ours(forge, issue), "20,000 characters must be possible"
 
     def test_new_text_replaces_the_old(self, issue: IssueRef, forge: Forge) -> None:
         first = forge.ensure_comment(issue, "status", "working")
@@ -155,11 +208,22 @@ class CommentingChecks(StagedChecks):
         with pytest.raises(PermissionRefused):
             forge.ensure_comment(issue, "status", "x")
 
+    @needs(Capability.REACTIONS)
+    def test_a_reaction_needs_a_comment_and_a_known_name(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        assert isinstance(forge, Reacting)
+        with pytest.raises(ForgeError):
+            forge.react(issue, "987654321", "eyes")
+        comment_id = stage.comment(issue, person, "/fixwright run")
+        with pytest.raises(ForgeError):
+            forge.react(issue, comment_id, "no-such-reaction")
+        assert stage.reactions(issue, comment_id) == []
+
+    @needs(Capability.REACTIONS)
     def test_a_reaction_is_put_once(
         self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
     ) -> None:
-        if Capability.REACTIONS not in forge.capabilities:
-            pytest.skip(f"{forge.name} does not claim {Capability.REACTIONS.value}")
         assert isinstance(forge, Reacting), "who claims reactions has the method for them"
         comment_id = stage.comment(issue, person, "/fixwright run")
         forge.react(issue, comment_id, "eyes")

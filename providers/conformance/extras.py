@@ -19,28 +19,92 @@ from domain.ports import (
     Forge,
     HoldingSecrets,
     Labelling,
+    Reacting,
     ReadingFiles,
     Redelivering,
     RequestingReviews,
     Reviewing,
+    SelfChecking,
     WatchingCi,
 )
-from providers.conformance.stage import ForgeStage, StagedChecks, proposal
+from providers.conformance.reading import LABELS
+from providers.conformance.stage import ForgeStage, StagedChecks, needs, proposal
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def claimed(forge: Forge, capability: Capability) -> None:
-    """Skip where the forge does not claim this; where it does, it has the methods for it."""
-    if capability not in forge.capabilities:
-        pytest.skip(f"{forge.name} does not claim {capability.value}")
+PROTOCOLS: dict[Capability, type] = {
+    Capability.REACTIONS: Reacting,
+    Capability.LABELS: Labelling,
+    Capability.FILES: ReadingFiles,
+    Capability.CHECKS: Checking,
+    Capability.CI: WatchingCi,
+    Capability.REVIEWS: Reviewing,
+    Capability.REVIEW_REQUESTS: RequestingReviews,
+    Capability.DELIVERIES: Redelivering,
+    Capability.SECRETS: HoldingSecrets,
+}
 
 
 class ExtraChecks(StagedChecks):
     """Labels, files, checks, continuous integration, review threads, missed deliveries, secrets."""
 
+    def test_what_is_claimed_is_there(self, forge: Forge) -> None:
+        lacking = [
+            capability.value
+            for capability in forge.capabilities
+            if capability in PROTOCOLS and not isinstance(forge, PROTOCOLS[capability])
+        ]
+        assert lacking == [], "claimed, but without the methods"
+
+    def test_a_forge_that_checks_itself_finds_nothing(self, repository_id: str, forge: Forge) -> None:
+        if not isinstance(forge, SelfChecking):
+            pytest.skip(f"{forge.name} does not check itself")
+        forge.check()
+
+    @needs(Capability.LABELS)
+    @pytest.mark.parametrize("name", LABELS)
+    def test_labels_of_ours_keep_their_names(self, issue: IssueRef, forge: Forge, name: str) -> None:
+        assert isinstance(forge, Labelling)
+        forge.add_labels(issue, [name])
+        assert forge.issue(issue).labels == (name,)
+        assert [change.actor.id for change in forge.label_changes(issue)] == [forge.identity.id]
+        forge.remove_label(issue, name)
+        assert forge.issue(issue).labels == ()
+
+    @needs(Capability.FILES)
+    def test_files_of_an_unknown_repository_are_not_found(self, forge: Forge) -> None:
+        assert isinstance(forge, ReadingFiles)
+        with pytest.raises(NotFound):
+            forge.file_at("999999999", "main", "README.md")
+
+    @needs(Capability.CHECKS)
+    @pytest.mark.parametrize("conclusion", list(Conclusion))
+    def test_a_check_ends_in_every_way(
+        self, stage: ForgeStage, repository_id: str, forge: Forge, conclusion: Conclusion
+    ) -> None:
+        assert isinstance(forge, Checking)
+        sha = stage.push(repository_id, "topic", "new.txt")
+        report = CheckReport(
+            name="Fixwright", sha=sha, key="k", title="日本語 🎉", summary="s", conclusion=conclusion
+        )
+        assert forge.ensure_check(repository_id, report) == forge.ensure_check(repository_id, report)
+
+    @needs(Capability.SECRETS)
+    def test_after_closing_new_credentials_are_used(self, repository_id: str, forge: Forge) -> None:
+        assert isinstance(forge, HoldingSecrets)
+        told: list[str] = []
+        forge.on_secret(told.append)
+        forge.repository(repository_id)
+        held = set(told)
+        for _ in range(2):
+            forge.close()
+        told.clear()
+        forge.repository(repository_id)
+        assert told and not held & set(told), "after closing, nothing of old is used"
+
+    @needs(Capability.LABELS)
     def test_labels_are_put_on_and_taken_off(self, issue: IssueRef, forge: Forge) -> None:
-        claimed(forge, Capability.LABELS)
         assert isinstance(forge, Labelling)
         forge.add_labels(issue, ["in progress", "a/b #1"])
         forge.add_labels(issue, ["in progress"])
@@ -53,40 +117,40 @@ class ExtraChecks(StagedChecks):
         with pytest.raises(NotFound):
             forge.remove_label(wrong, "x")
 
+    @needs(Capability.LABELS)
     def test_labels_need_a_permission(
         self, stage: ForgeStage, repository_id: str, issue: IssueRef, forge: Forge
     ) -> None:
-        claimed(forge, Capability.LABELS)
         assert isinstance(forge, Labelling)
         stage.restrict_bot(repository_id)
         with pytest.raises(PermissionRefused):
             forge.add_labels(issue, ["x"])
 
+    @needs(Capability.FILES)
     @pytest.mark.parametrize("path", ["lib/a b.txt", "ünï/🎉.md", "a#b?c%20d"])
     def test_a_file_is_as_it_was_pushed(
         self, stage: ForgeStage, repository_id: str, forge: Forge, path: str
     ) -> None:
-        claimed(forge, Capability.FILES)
         assert isinstance(forge, ReadingFiles)
         sha = stage.push(repository_id, "topic/a", path)
         assert forge.file_at(repository_id, "topic/a", path) == path.encode()
         assert forge.file_at(repository_id, sha, path) == path.encode()
         assert forge.file_at(repository_id, "main", path) is None
 
+    @needs(Capability.FILES)
     @pytest.mark.parametrize("path", ["", "/", "..", "../README.md", "lib/../README.md", "lib", "README.md/"])
     def test_what_is_no_file_is_none(
         self, stage: ForgeStage, repository_id: str, forge: Forge, path: str
     ) -> None:
-        claimed(forge, Capability.FILES)
         assert isinstance(forge, ReadingFiles)
         stage.push(repository_id, "main", "lib/a.txt")
         assert forge.file_at(repository_id, "main", path) is None
         assert forge.file_at(repository_id, "no-such-branch", "README.md") is None
 
+    @needs(Capability.CHECKS)
     def test_a_check_is_made_once_and_brought_up_to_date(
         self, stage: ForgeStage, repository_id: str, forge: Forge
     ) -> None:
-        claimed(forge, Capability.CHECKS)
         assert isinstance(forge, Checking)
         sha = stage.push(repository_id, "topic", "new.txt")
         begun = CheckReport(name="Fixwright", sha=sha, key="attempt-1", title="Verifying", summary="...")
@@ -105,10 +169,10 @@ class ExtraChecks(StagedChecks):
         if isinstance(forge, WatchingCi):
             assert forge.ci_status(repository_id, sha).state is CiState.NONE, "our own checks are no CI"
 
+    @needs(Capability.CI)
     def test_checks_and_statuses_count_together(
         self, stage: ForgeStage, repository_id: str, forge: Forge
     ) -> None:
-        claimed(forge, Capability.CI)
         assert isinstance(forge, WatchingCi)
         sha = stage.push(repository_id, "topic", "new.txt")
         assert forge.ci_status(repository_id, sha).state is CiState.NONE
@@ -123,8 +187,8 @@ class ExtraChecks(StagedChecks):
         stage.report_ci(repository_id, sha, "slow", "")
         assert forge.ci_status(repository_id, sha).state is CiState.PENDING
 
+    @needs(Capability.CI)
     def test_the_end_of_a_failed_jobs_log(self, stage: ForgeStage, repository_id: str, forge: Forge) -> None:
-        claimed(forge, Capability.CI)
         assert isinstance(forge, WatchingCi)
         sha = stage.push(repository_id, "topic", "new.txt")
         lines = [f"line {number:06d} ünï" for number in range(20_000)]
@@ -137,10 +201,10 @@ class ExtraChecks(StagedChecks):
         with pytest.raises(NotFound):
             forge.job_log_tail(repository_id, "987654321")
 
+    @needs(Capability.REVIEW_REQUESTS)
     def test_somebody_is_asked_for_a_review_and_nobody_unknown(
         self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
     ) -> None:
-        claimed(forge, Capability.REVIEW_REQUESTS)
         assert isinstance(forge, RequestingReviews)
         stage.push(repository_id, "fixwright/issue-1", "fix.txt")
         number = forge.ensure_pull(repository_id, proposal()).number
@@ -149,10 +213,10 @@ class ExtraChecks(StagedChecks):
         with pytest.raises(ForgeError):
             forge.request_review(repository_id, number, Actor(id="987654321", login="nobody"))
 
+    @needs(Capability.REVIEWS)
     def test_review_threads_are_read_whole_and_answered_once(
         self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
     ) -> None:
-        claimed(forge, Capability.REVIEWS)
         assert isinstance(forge, Reviewing)
         stage.push(repository_id, "fixwright/issue-1", "fix.txt")
         number = forge.ensure_pull(repository_id, proposal()).number
@@ -169,8 +233,8 @@ class ExtraChecks(StagedChecks):
         with pytest.raises(NotFound):
             forge.review_threads(repository_id, 987654)
 
+    @needs(Capability.DELIVERIES)
     def test_a_missed_delivery_is_found_and_sent_again(self, stage: ForgeStage, forge: Forge) -> None:
-        claimed(forge, Capability.DELIVERIES)
         assert isinstance(forge, Redelivering)
         assert forge.missed_deliveries(LONG_AGO) == ()
         guids = [stage.miss_delivery() for _ in range(3)]
@@ -183,8 +247,8 @@ class ExtraChecks(StagedChecks):
             with pytest.raises(ForgeError):
                 forge.redeliver(wrong)
 
+    @needs(Capability.SECRETS)
     def test_every_credential_is_told_of(self, repository_id: str, forge: Forge) -> None:
-        claimed(forge, Capability.SECRETS)
         assert isinstance(forge, HoldingSecrets)
         told: list[str] = []
         forge.on_secret(told.append)

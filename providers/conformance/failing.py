@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from domain.errors import ForgeUnavailable, NotFound
-from domain.model import IssueRef
+from domain.errors import ForgeError, ForgeUnavailable, NotFound
+from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge
 from providers.conformance.commenting import ours
 from providers.conformance.stage import ForgeStage, StagedChecks, proposal
@@ -62,6 +63,38 @@ class FailingChecks(StagedChecks):
             with pytest.raises(ForgeUnavailable):
                 CALLS[method](forge, ready)
         CALLS[method](forge, ready)
+
+    @pytest.mark.parametrize("method", list(CALLS))
+    def test_an_answer_that_cannot_be_understood_is_said(
+        self, stage: ForgeStage, ready: IssueRef, forge: Forge, method: str
+    ) -> None:
+        CALLS["repository"](forge, ready)
+        stage.garble(method)
+        with pytest.raises(ForgeError):
+            CALLS[method](forge, ready)
+
+    def test_an_outage_permits_nobody_anything(
+        self, stage: ForgeStage, ready: IssueRef, forge: Forge, person: Actor
+    ) -> None:
+        stage.grant(ready.repository_id, person, Permission.ADMIN)
+        assert forge.permission_of(ready.repository_id, person) is Permission.ADMIN
+        stage.fail("permission_of", times=1, acted=False)
+        with pytest.raises(ForgeUnavailable):
+            forge.permission_of(ready.repository_id, person)
+        stage.grant(ready.repository_id, person, Permission.NONE)
+        assert forge.permission_of(ready.repository_id, person) in {Permission.NONE, Permission.READ}
+
+    def test_four_threads_on_one_client_make_one_of_each(self, ready: IssueRef, forge: Forge) -> None:
+        calls: list[Callable[[], object]]
+        calls = [lambda: forge.ensure_comment(ready, "status", "the same words")] * 4
+        calls += [lambda: forge.comments(ready), lambda: forge.issue(ready)] * 2
+        with ThreadPoolExecutor(4) as pool:
+            done = [pool.submit(call) for call in calls]
+            problems = [each.exception() for each in done if each.exception() is not None]
+        assert problems == []
+        assert len(ours(forge, ready)) >= 1
+        first = forge.ensure_comment(ready, "status", "the last words")
+        assert "the last words" in first.body
 
     @pytest.mark.parametrize("method", WRITES)
     def test_a_write_that_was_done_and_not_answered_is_not_done_again(

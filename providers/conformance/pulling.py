@@ -9,8 +9,8 @@ import pytest
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
 from domain.model import Actor, IssueRef
 from domain.ports import Capability, Forge
-from providers.conformance.reading import BRANCHES
-from providers.conformance.stage import ForgeStage, StagedChecks, proposal
+from providers.conformance.reading import BRANCHES, TEXTS
+from providers.conformance.stage import ForgeStage, StagedChecks, needs, proposal
 
 HEAD = "fixwright/issue-1"
 
@@ -37,9 +37,8 @@ class PullingChecks(StagedChecks):
         assert made.author is not None and made.author.id == forge.identity.id
         assert forge.find_pull(repository_id, HEAD) == made
 
+    @needs(Capability.DRAFT_PULLS)
     def test_a_pull_request_is_a_draft(self, repository_id: str, head_sha: str, forge: Forge) -> None:
-        if Capability.DRAFT_PULLS not in forge.capabilities:
-            pytest.skip(f"{forge.name} does not claim {Capability.DRAFT_PULLS.value}")
         assert forge.ensure_pull(repository_id, proposal()).is_draft
 
     def test_a_branch_has_one_open_pull_request(
@@ -55,6 +54,46 @@ class PullingChecks(StagedChecks):
         found = forge.find_pull(repository_id, HEAD)
         assert found is not None and found.title == "Fix it better"
         assert "New words." in found.body and "Why and how." not in found.body
+
+    def test_another_client_adopts_the_pull_request(
+        self, stage: ForgeStage, repository_id: str, head_sha: str, forge: Forge
+    ) -> None:
+        first = forge.ensure_pull(repository_id, proposal())
+        assert stage.forge().ensure_pull(repository_id, proposal()) == first
+        assert forge.find_pull(repository_id, HEAD) == first
+
+    def test_a_new_base_is_taken(
+        self, stage: ForgeStage, repository_id: str, head_sha: str, forge: Forge
+    ) -> None:
+        stage.push(repository_id, "stable", "old.txt")
+        first = forge.ensure_pull(repository_id, proposal())
+        second = forge.ensure_pull(repository_id, proposal(base_branch="stable"))
+        assert (second.number, second.base_branch) == (first.number, "stable")
+
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_texts_are_written_as_they_are(
+        self, repository_id: str, head_sha: str, forge: Forge, text: str
+    ) -> None:
+        made = forge.ensure_pull(repository_id, proposal(title="Ünï 🎉 `x`", body=text))
+        assert made.title == "Ünï 🎉 `x`" and made.body.startswith(text.rstrip())
+        assert forge.find_pull(repository_id, HEAD) == made
+
+    def test_a_renamed_repository_keeps_its_pull_request(
+        self, stage: ForgeStage, repository_id: str, head_sha: str, forge: Forge
+    ) -> None:
+        first = forge.ensure_pull(repository_id, proposal())
+        stage.rename_repository(repository_id)
+        found = forge.find_pull(repository_id, HEAD)
+        assert found is not None and found.number == first.number
+        assert forge.ensure_pull(repository_id, proposal(title="Again")).number == first.number
+
+    def test_an_archived_repository_takes_no_pull_request(
+        self, stage: ForgeStage, repository_id: str, head_sha: str, forge: Forge
+    ) -> None:
+        stage.archive(repository_id)
+        with pytest.raises(PermissionRefused):
+            forge.ensure_pull(repository_id, proposal())
+        assert forge.find_pull(repository_id, HEAD) is None
 
     def test_a_marker_in_the_body_is_not_doubled(
         self, repository_id: str, head_sha: str, forge: Forge

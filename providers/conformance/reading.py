@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
 
-from domain.errors import NotFound
+from domain.errors import ForgeError, NotFound
 from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge, Purpose
 from providers.conformance.stage import ForgeStage, StagedChecks
@@ -27,6 +28,8 @@ GRANTS = {
     Permission.MAINTAIN: {Permission.MAINTAIN, Permission.WRITE},
     Permission.ADMIN: {Permission.ADMIN},
 }
+
+LABELS = ["help wanted", "ünï 🎉", "a/b#c?d", 'it\'s "quoted"', "50%41", "a+b&c=d", "<b>"]
 
 TEXTS = [
     "plain",
@@ -69,6 +72,50 @@ class ReadingChecks(StagedChecks):
         for wrong in (found.full_name + "-not", "nobody/nothing", "x", ""):
             with pytest.raises(NotFound):
                 forge.repository_named(wrong)
+
+    def test_a_renamed_repository_is_known_by_its_id(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        before = forge.repository(issue.repository_id)
+        forge.ensure_comment(issue, "status", "before")
+        stage.rename_repository(issue.repository_id)
+        after = forge.repository(issue.repository_id)
+        assert (after.id, after.default_branch) == (before.id, before.default_branch)
+        assert after.full_name != before.full_name
+        assert stage.forge().repository_named(after.full_name).id == before.id
+        assert forge.issue(issue).title == "Crash on start"
+        assert forge.ensure_comment(issue, "status", "after").id == forge.comments(issue)[0].id
+        assert forge.permission_of(issue.repository_id, person) in GRANTS[Permission.NONE]
+
+    def test_a_name_that_was_given_up_is_nobodys_or_leads_on(
+        self, stage: ForgeStage, repository_id: str, forge: Forge
+    ) -> None:
+        old = forge.repository(repository_id).full_name
+        stage.rename_repository(repository_id)
+        for client in (forge, stage.forge()):
+            with suppress(NotFound):
+                assert client.repository_named(old).id == repository_id
+
+    @pytest.mark.parametrize("name", LABELS)
+    def test_labels_keep_their_names(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge, name: str
+    ) -> None:
+        ref = stage.open_issue(repository_id, person, "Labels", "", ("bug",))
+        stage.label(ref, person, name)
+        assert set(forge.issue(ref).labels) == {"bug", name}
+        assert [change.label for change in forge.label_changes(ref)] == ["bug", name]
+        found = forge.labelled_issues(repository_id, [name], changed_since=LONG_AGO)
+        assert [issue.number for issue in found] == [ref.number]
+
+    def test_labelled_issues_are_no_pull_requests(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        ref = stage.open_issue(repository_id, person, "An issue", "", ("bug",))
+        stage.push(repository_id, "topic", "new.txt")
+        number = stage.open_pull(repository_id, person, "topic", "main")
+        stage.label(IssueRef(forge=forge.name, repository_id=repository_id, number=number), person, "bug")
+        found = forge.labelled_issues(repository_id, ["bug"], changed_since=LONG_AGO)
+        assert [issue.number for issue in found] == [ref.number]
 
     def test_labelled_issues_are_the_open_ones_oldest_first(
         self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
@@ -125,6 +172,14 @@ class ReadingChecks(StagedChecks):
         ]
         times = [change.at for change in found]
         assert times == sorted(times) and all(time.tzinfo is not None for time in times)
+
+    def test_all_of_130_label_changes_are_told(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        for _ in range(65):
+            stage.label(issue, person, "bug")
+            stage.unlabel(issue, person, "bug")
+        assert [change.added for change in forge.label_changes(issue)] == [True, False] * 65
 
     def test_who_is_gone_is_not_named_as_the_one_who_labelled(
         self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
@@ -267,6 +322,30 @@ class ReadingChecks(StagedChecks):
         assert forge.permission_of(repository_id, same_login) is Permission.NONE
         stage.delete_person(person)
         assert forge.permission_of(repository_id, person) is Permission.NONE
+
+    @pytest.mark.parametrize("odd", ["", "0", "-1", "abc", "9" * 40, "٣", "1 OR 1=1", "../1"])
+    def test_an_odd_id_is_a_strangers(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge, odd: str
+    ) -> None:
+        stage.grant(repository_id, person, Permission.ADMIN)
+        with suppress(ForgeError):
+            held = forge.permission_of(repository_id, Actor(id=odd, login=person.login))
+            assert held is Permission.NONE, "the login of an administrator helps nobody"
+
+    def test_an_unknown_repository_permits_nothing(
+        self, stage: ForgeStage, repository_id: str, person: Actor, forge: Forge
+    ) -> None:
+        stage.grant(repository_id, person, Permission.ADMIN)
+        with suppress(ForgeError):
+            assert forge.permission_of("999999999", person) is Permission.NONE
+
+    def test_a_permission_in_a_private_repository(
+        self, stage: ForgeStage, person: Actor, forge: Forge
+    ) -> None:
+        private = stage.repository(private=True)
+        assert forge.permission_of(private, person) is Permission.NONE
+        stage.grant(private, person, Permission.READ)
+        assert forge.permission_of(private, person) is Permission.READ
 
     @pytest.mark.parametrize("purpose", list(Purpose))
     def test_a_credential_is_minted_for_each_operation_and_revoked(

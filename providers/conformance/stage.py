@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pytest
 
 from domain.model import Actor, IssueRef, Permission, PullProposal
-from domain.ports import Forge
+from domain.ports import Capability, Forge, WebhookDialect
+
+CheckT = TypeVar("CheckT", bound=Callable[..., None])
+
+
+def needs(capability: Capability) -> Callable[[CheckT], CheckT]:
+    """Mark a check of what only some forges can do: where it is not claimed, it is skipped, visibly."""
+
+    def mark(check: CheckT) -> CheckT:
+        check.capability = capability  # type: ignore[attr-defined]  # read by the fixture below
+        return check
+
+    return mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A webhook as it arrived: header names in lower case, values and body as they came."""
+
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """A forge's webhooks: how they are read, what signs them, and all that were made so far, in order."""
+
+    dialect: WebhookDialect
+    secret: bytes = field(repr=False)
+    deliveries: Callable[[], Sequence[Delivered]]
 
 
 class ForgeStage(ABC):
@@ -92,6 +123,22 @@ class ForgeStage(ABC):
     def merge_pull(self, repository_id: str, number: int, by: Actor) -> None:
         """Merge a pull request, draft or not."""
 
+    def rename_repository(self, repository_id: str) -> None:
+        """Give a repository another name; its id stays."""
+        pytest.skip("this stage cannot rename a repository")
+
+    def refuse_pushes(self, repository_id: str, words: str) -> None:
+        """Let the forge refuse every push from now on, with these words."""
+        pytest.skip("this stage cannot make the forge refuse a push")
+
+    def hearing(self) -> Hearing:
+        """Return the forge's webhooks."""
+        pytest.skip("this stage has no webhooks")
+
+    def garble(self, method: str) -> None:
+        """Make the next answer to the bot's call of a port method one that cannot be understood."""
+        pytest.skip("this stage cannot garble an answer")
+
     def fail(self, method: str, *, times: int, acted: bool) -> None:
         """Make the bot's next calls of a port method raise ForgeUnavailable, after acting or before."""
         pytest.skip("this stage cannot make the forge fail")
@@ -133,6 +180,15 @@ class StagedChecks:
     def stage(self) -> ForgeStage:
         """A fresh stage. Every subclass overrides this."""
         pytest.fail("override the fixture `stage` to return your ForgeStage")
+
+    @pytest.fixture(autouse=True)
+    def _is_claimed(self, request: pytest.FixtureRequest) -> None:
+        capability = getattr(request.function, "capability", None)
+        if capability is None:
+            return
+        forge: Forge = request.getfixturevalue("forge")
+        if capability not in forge.capabilities:
+            pytest.skip(f"{forge.name} does not claim {capability.value}")
 
     @pytest.fixture
     def forge(self, stage: ForgeStage) -> Forge:

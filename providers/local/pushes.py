@@ -45,6 +45,14 @@ class Pushes:
             pulls.after_push(tx, repository["id"], branch, by)
         return after
 
+    def refuse_pushes(self, repository_id: str, words: str) -> None:
+        """Refuse every push that comes by git from now on, with these words. Raises NotFound."""
+        with self._ground.read() as tx:
+            hooks = tx.git(rows.repository_row(tx, repository_id)["full_name"]).path / "hooks"
+        hooks.mkdir(exist_ok=True)
+        (hooks / "pre-receive").write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{words}\nEND\nexit 1\n")
+        (hooks / "pre-receive").chmod(0o755)
+
     def delete_branch(self, repository_id: str, branch: str, *, by: Actor) -> None:
         """Delete a branch; open pull requests from it are closed. Raises NotFound."""
         with self._ground.write() as tx:

@@ -10,10 +10,28 @@ import pytest
 
 from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge
-from providers.conformance import ForgeStage
+from providers.conformance import Delivered, ForgeStage, Hearing
 from providers.local.faulty import Fault, FaultyForge
 from providers.local.forge import LocalForge
+from providers.local.outbox import HookHeaders, WebhookTarget
 from providers.local.people import LocalWorld
+from providers.local.plugin import LocalProvider
+
+SECRET = "a-secret-of-the-stage-of-thirty-two-bytes"
+
+
+def delivered(world: LocalWorld, headers: HookHeaders) -> list[Delivered]:
+    """Return every webhook on record as it would arrive."""
+    target = WebhookTarget(url="", secret=SECRET, headers=headers)
+    return [
+        Delivered(
+            headers=tuple(
+                (name.lower().encode(), value.encode()) for name, value in target.headers_of(hook).items()
+            ),
+            body=hook.payload,
+        )
+        for hook in world.deliveries()
+    ]
 
 
 class LocalStage(ForgeStage):
@@ -41,6 +59,22 @@ class LocalStage(ForgeStage):
             private=private,
             files=None if empty else {"README.md": b"# Widgets\n"},
         ).id
+
+    def rename_repository(self, repository_id: str) -> None:
+        """See `ForgeStage`."""
+        self.world.rename_repository(repository_id, f"octo/renamed-{repository_id}", by=self._staff)
+
+    def refuse_pushes(self, repository_id: str, words: str) -> None:
+        """See `ForgeStage`."""
+        self.world.git.refuse_pushes(repository_id, words)
+
+    def hearing(self) -> Hearing:
+        """See `ForgeStage`."""
+        return Hearing(
+            dialect=LocalProvider().dialect(),
+            secret=SECRET.encode(),
+            deliveries=partial(delivered, self.world, HookHeaders()),
+        )
 
     def archive(self, repository_id: str) -> None:
         """See `ForgeStage`."""

@@ -235,11 +235,12 @@ class GithubServer:
             token = self._token(secret)
         except Refused:
             return 401, {"WWW-Authenticate": 'Basic realm="GitHub"'}
-        ids = {int(each.id): each.full_name for each in self.state.local.repositories()}
-        if user != "x-access-token" or full_name not in {ids.get(each) for each in token.repository_ids}:
+        here = {each.full_name: each for each in self.state.local.repositories()}.get(full_name)
+        if user != "x-access-token" or here is None or int(here.id) not in token.repository_ids:
             return 404, {}
         level = token.permissions.get("contents", "")
-        return None if level == "write" or (level == "read" and not writes) else (403, {})
+        may = level == "write" or (level == "read" and not writes)
+        return None if may and not (writes and here.archived) else (403, {})
 
 
 def _chunks(stream: Any) -> bytes:

@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from app.demo.github.server import GithubServer
-from app.demo.github.state import APP_ID, OWNER, Fault, GithubState, app_key
+from app.demo.github.state import APP_ID, GITHUB_HOOKS, OWNER, Fault, GithubState, app_key
 from domain.model import Actor, IssueRef, Permission
 from domain.ports import Forge
-from providers.conformance import ForgeStage
+from providers.conformance import ForgeStage, Hearing
 from providers.github.calls import Patience
 from providers.github.forge import GithubForge
+from providers.github.plugin import GithubProvider
+from providers.local.stage import SECRET, delivered
 from tests.providers.github.contract import judge
 
 HASTE = Patience(tries=1, longest_wait=0.0)
@@ -101,9 +103,28 @@ class GithubStage(ForgeStage):
             files=None if empty else {"README.md": b"# Widgets\n"},
         ).id
 
-    def rename_repository(self, repository_id: str, name: str) -> None:
-        """Give a repository another name; the old one leads to it from now on."""
+    def garble(self, method: str) -> None:
+        """See `ForgeStage`."""
+        verb, path = DECISIVE[method]
+        self.state.faults.append(Fault(verb, path, status=200, body=b"<html>Unicorn!"))
+
+    def refuse_pushes(self, repository_id: str, words: str) -> None:
+        """See `ForgeStage`."""
+        self.state.local.git.refuse_pushes(repository_id, words)
+
+    def hearing(self) -> Hearing:
+        """See `ForgeStage`."""
+        return Hearing(
+            dialect=GithubProvider().dialect(),
+            secret=SECRET.encode(),
+            deliveries=partial(delivered, self.state.local, GITHUB_HOOKS),
+        )
+
+    def rename_repository(self, repository_id: str, name: str = "") -> None:
+        """See `ForgeStage`. The old name leads to it from now on."""
         before = next(r.full_name for r in self.state.local.repositories() if r.id == repository_id)
+        name = name or f"{OWNER}/renamed-{repository_id}"
+        self._names.add(name)
         self.state.local.rename_repository(repository_id, name, by=self._staff)
         self.state.old_names[before.lower()] = int(repository_id)
 
