@@ -10,10 +10,11 @@ from pathlib import Path
 
 from domain.errors import SandboxError
 from domain.ports import SandboxPolicy
+from harness.sandbox.becoming import way_to_become
 from harness.sandbox.bubblewrap_session import BubblewrapSession, Setting
 from harness.sandbox.cgroup import Delegation, find_delegation
-from harness.sandbox.egress import egress_environment, require_relay
-from harness.sandbox.environment import SYSTEM_PATH, command_environment
+from harness.sandbox.egress import egress_environment, relay_files, require_relay
+from harness.sandbox.environment import ACCOUNT_FILES, SYSTEM_PATH, command_environment
 from harness.sandbox.identity import Identity, require_reachable, settle_identity
 from harness.sandbox.mountpoints import MountPoints, Point
 from harness.sandbox.mounts import (
@@ -104,20 +105,23 @@ class BubblewrapSandbox:
         delegation = self._delegation()
         if policy.egress is not None:
             require_relay()
+        etc, copies = needed_of_etc()
+        texts = {**ACCOUNT_FILES, **(relay_files() if policy.egress is not None else {})}
         setting = Setting(
             bwrap=self._program(),
-            identity=identity,
+            user=way_to_become(identity),
             policy=policy,
             profile=Profile(
                 work=policy.writable,
                 scratch=policy.scratch,
-                mounts=(*needed_of_etc(), *mounts),
+                mounts=(*etc, *mounts),
                 environment=command_environment(
                     {**(egress_environment() if policy.egress else {}), **policy.env}, path=path
                 ),
                 tmpfs_bytes=min(_TMPFS_BYTES, policy.memory_bytes),
                 egress=policy.egress,
             ),
+            files={**copies, **{path: text.encode() for path, text in texts.items()}},
             seccomp=system_call_filter(platform.machine()),
             mountpoints=points,
             group=delegation.make_group(policy) if delegation else None,

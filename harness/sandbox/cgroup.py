@@ -81,10 +81,9 @@ class Group:
         """Kill every process in the group."""
         for directory in set(self.directories.values()):
             with suppress(OSError):
-                if (directory / "cgroup.kill").exists():
-                    (directory / "cgroup.kill").write_text("1")
+                if self.version == 2 and _kill_at_once(directory):
                     continue
-                for pid in (directory / "cgroup.procs").read_text().split():
+                for pid in (directory / "cgroup.procs").read_bytes().split():
                     with suppress(ProcessLookupError):
                         os.kill(int(pid), signal.SIGKILL)
 
@@ -189,6 +188,15 @@ def _set(file: Path, value: str) -> None:
     """Write a setting. A file that this kernel does not have (no swap accounting) is passed over."""
     if file.exists():
         file.write_text(value)
+
+
+def _kill_at_once(directory: Path) -> bool:
+    """Kill what is in a group of version 2; False where the kernel is too old for that."""
+    file = directory / "cgroup.kill"
+    if not file.exists():
+        return False
+    file.write_text("1")
+    return True
 
 
 def _remove_leftovers(parent: Path) -> None:

@@ -49,7 +49,7 @@ class ContainerSession(CommandSession):
 
     def __init__(self, setting: Setting) -> None:
         identity = setting.box().identity
-        super().__init__(setting.policy, identity, group=None, yield_processor=False)
+        super().__init__(setting.policy, identity, group=None)
         self._setting = setting
         self._container = ""
         self._root_pid = 0
@@ -128,7 +128,7 @@ class ContainerSession(CommandSession):
             raise SandboxError(f"{program} cannot be run: {error.strerror}") from error
         finally:
             os.close(theirs)
-        return Launched(process=process, ended=os.pidfd_open(process.pid), output=output, info=None)
+        return Launched(process=process, ended=os.pidfd_open(process.pid), output=output)
 
     def _expect_ready(self, launched: Launched) -> None:
         """Wait for the gate's own first byte. Raises SandboxError with what was said instead."""

@@ -1,4 +1,4 @@
-"""Starts one command in bubblewrap so that at any instant all of it can be ended, and ends it."""
+"""Starts one command behind a gate so that at any instant all of it can be ended, and ends it."""
 
 from __future__ import annotations
 
@@ -16,41 +16,62 @@ from typing import BinaryIO, cast
 import structlog
 
 from domain.errors import SandboxError
-from harness.sandbox.identity import Identity
+from harness.sandbox.becoming import Becoming
 
 _log = structlog.get_logger(__name__)
 _CHILD_PID = re.compile(rb'"child-pid": (\d+)[^\d]')
 _OUTER_GATE = """\
-read -r go && echo 1000 >/proc/self/oom_score_adj || exit
+echo 1000 >/proc/self/oom_score_adj || exit
+from=$1
+shift
 while [ "$1" != -- ]; do ulimit "$1" "$2" && shift 2 || exit; done
 shift
-exec "$@"
+read -r go || exit
+IFS= read -r -d '' last <&"$from"
+exec {from}<&-
+exec "$@" "$last"
 """
-"""Waits for leave; makes itself, and so all that it becomes, limited and the first to go without memory."""
+"""Makes itself, and so all that it becomes, limited and the first to go without memory; then waits for leave.
+
+The last word of what it becomes is read only then, from a file in memory: the gate stands before the command
+is known. End of file instead of leave means that the worker died.
+"""
 _GATE = ("/bin/bash", "--noprofile", "--norc", "-c", _OUTER_GATE, "gate")
-_SETPRIV = Path("/usr/bin/setpriv")
 _CHILD_PID_PATIENCE_SECONDS = 1.0
 _DEATH_PATIENCE_SECONDS = 1.5
 
 
 @dataclass(slots=True)
 class Launched:
-    """A started bubblewrap that waits at its gate. `output` and `info` are our ends of pipes.
+    """A gate, or the bubblewrap that it became. `output`, `info` and `word` are our ends.
 
-    Nothing is executed until `let_pass` was called once (for bubblewrap) and again (for the command).
+    Nothing is executed until `give` named the last word; `let_pass` then opens the gate inside.
     """
 
     process: subprocess.Popen[bytes]
     ended: int
     output: int
-    info: int | None
+    info: int | None = None
+    word: int | None = None
     _init: int | None = field(default=None)
     init_pid: int | None = None
+
+    def give(self, word: str) -> None:
+        """Name the last word, and open the first gate."""
+        if self.word is not None:
+            os.pwrite(self.word, os.fsencode(word), 0)  # whoever reads it shares our place in it
+            os.close(self.word)
+            self.word = None
+        self.let_pass()
 
     def let_pass(self) -> None:
         """Open the next gate. If whoever waits there is dead, that shows elsewhere."""
         with suppress(BrokenPipeError):
             cast(BinaryIO, self.process.stdin).write(b"\n")
+
+    def is_over(self) -> bool:
+        """Tell whether the process has ended."""
+        return _readable(self.ended, 0)
 
     def learn_init(self) -> None:
         """Read the pid of the sandbox's init, which bubblewrap has announced, and take hold of it."""
@@ -85,73 +106,72 @@ class Launched:
         if self._init is not None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
-        if self._init is None or not _readable(self.ended, 0):
+        if self._init is None or not self.is_over():
             self.process.kill()
         if self._init is not None and not _readable(self._init, _DEATH_PATIENCE_SECONDS):
             _log.warning("sandbox_outlives_kill", pid=self.init_pid)
-        try:
-            status = self.process.wait(_DEATH_PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            _log.warning("bubblewrap_outlives_kill", pid=self.process.pid)
-            return 128 + signal.SIGKILL
-        return status if status >= 0 else 128 - status
+        return self._reaped()
+
+    def discard(self) -> None:
+        """End a gate that was never given leave, and give everything back: nothing stands behind it."""
+        self.process.kill()
+        self._reaped()
+        self.close()
 
     def close(self) -> None:
         """Give the descriptors back."""
         with suppress(BrokenPipeError):
             cast(BinaryIO, self.process.stdin).close()
-        for descriptor in (self.ended, self.output, self.info, self._init):
+        for descriptor in (self.ended, self.output, self.info, self.word, self._init):
             if descriptor is not None:
                 os.close(descriptor)
+
+    def _reaped(self) -> int:
+        if not _readable(self.ended, _DEATH_PATIENCE_SECONDS):
+            _log.warning("bubblewrap_outlives_kill", pid=self.process.pid)
+            return 128 + signal.SIGKILL
+        status = self.process.wait()
+        return status if status >= 0 else 128 - status
 
 
 def launch(
     command: Sequence[str],
     *,
-    identity: Identity,
+    user: Becoming,
     limits: Mapping[str, int],
     inherited: Sequence[int] = (),
     info: int | None = None,
+    before: Sequence[str] = (),
 ) -> Launched:
-    """Start `command` behind a gate, with an empty environment and no descriptor but those `inherited`.
+    """Make a gate that will become `command` and one more word, which is given with the leave to pass.
 
-    `limits` are options of bash's `ulimit`. `info` is our end of the pipe on which bubblewrap announces its
-    init; it is closed with the result.
-    Raises SandboxError if nothing can be started.
+    It has an empty environment and no descriptor but those `inherited`. `limits` are options of bash's
+    `ulimit`. `info` is our end of the pipe on which bubblewrap announces its init; it is closed with the
+    result. `before` are words that start the gate itself. Raises SandboxError if nothing can be started.
     """
     output, theirs = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(output, False)
-    options = [word for option, ceiling in limits.items() for word in (option, str(ceiling))]
-    become = _becoming(identity)
-    user = identity if identity.separate and not become else None
+    word = os.memfd_create("word")
+    options = [text for option, ceiling in limits.items() for text in (option, str(ceiling))]
+    become = user.identity if user.by_copy else None
     try:
         process = subprocess.Popen(
-            [*become, *_GATE, *options, "--", *command],
+            [*user.words, *before, *_GATE, str(word), *options, "--", *command],
             stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, bufsize=0,
             env={}, cwd="/", umask=0o022, start_new_session=True,
-            close_fds=True, pass_fds=inherited,
-            user=user.uid if user else None,
-            group=user.gid if user else None,
-            extra_groups=[] if user else None,
+            close_fds=True, pass_fds=(word, *inherited),
+            user=become.uid if become else None,
+            group=become.gid if become else None,
+            extra_groups=[] if become else None,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        for descriptor in (output, info):
+        for descriptor in (output, word, info):
             if descriptor is not None:
                 os.close(descriptor)
-        raise SandboxError(f"nothing could be started as user id {identity.uid}: {error}") from error
+        raise SandboxError(f"nothing could be started as user id {user.identity.uid}: {error}") from error
     finally:
         os.close(theirs)
-    return Launched(process=process, ended=os.pidfd_open(process.pid), output=output, info=info)
-
-
-def _becoming(identity: Identity) -> list[str]:
-    """Return words before a command that make it the other user's, where the machine has a program for that.
-
-    Python itself could do it, but only in a copy of its own process, which costs milliseconds a command.
-    """
-    if not identity.separate or not os.access(_SETPRIV, os.X_OK) or _SETPRIV.resolve().name == "busybox":
-        return []
-    return [str(_SETPRIV), f"--reuid={identity.uid}", f"--regid={identity.gid}", "--clear-groups", "--"]
+    return Launched(process=process, ended=os.pidfd_open(process.pid), output=output, info=info, word=word)
 
 
 def in_memory(content: bytes, name: str) -> int:

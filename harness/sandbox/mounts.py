@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -27,6 +28,8 @@ _NEEDED_OF_ETC = (
     "maven/m2.conf",
     "maven/logging",
 )
+_FEW = 8
+_SMALL_BYTES = 2**17
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,37 @@ class Mount:
     writable: bool = False
 
 
-def needed_of_etc(etc: Path = Path("/etc")) -> list[Mount]:
-    """Return the files of /etc that loaders, interpreters and TLS libraries need, as far as they exist."""
-    found = sorted(path for pattern in _NEEDED_OF_ETC for path in etc.glob(pattern))
-    return [Mount(path, PurePosixPath("/etc") / path.relative_to(etc).as_posix()) for path in found]
+def needed_of_etc(etc: Path = Path("/etc")) -> tuple[list[Mount], dict[str, bytes]]:
+    """Return what loaders, interpreters and TLS libraries need of /etc, as far as it exists.
+
+    Small files are copied (guest path → content), the rest is mounted: for each mount bubblewrap reads the
+    whole table of mounts. A copy is made only of what everybody may read.
+    """
+    mounts: list[Mount] = []
+    files: dict[str, bytes] = {}
+    for path in sorted(path for pattern in _NEEDED_OF_ETC for path in etc.glob(pattern)):
+        parts = sorted(path.iterdir())[: _FEW + 1] if path.is_dir() else [path]
+        copies = {
+            _below_etc(part, etc): content for part in parts if (content := _copied(part, etc)) is not None
+        }
+        if parts and len(copies) == len(parts) <= _FEW:
+            files |= copies
+        else:
+            mounts.append(Mount(path, PurePosixPath(_below_etc(path, etc))))
+    return mounts, files
+
+
+def _below_etc(path: Path, etc: Path) -> str:
+    return f"/etc/{path.relative_to(etc).as_posix()}"
+
+
+def _copied(path: Path, etc: Path) -> bytes | None:
+    """Return the content of a small file that everybody may read, or None for anything else."""
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode) or not found.st_mode & stat.S_IROTH or found.st_size > _SMALL_BYTES:
+        return None
+    between = [parent for parent in path.parents if parent.is_relative_to(etc) and parent != etc]
+    return path.read_bytes() if all(parent.stat().st_mode & stat.S_IXOTH for parent in between) else None
 
 
 def tool_mounts(tools: Iterable[Path]) -> list[Mount]:

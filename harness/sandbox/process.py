@@ -16,6 +16,7 @@ import structlog
 
 from domain.errors import SandboxError
 from domain.ports import SandboxPolicy
+from harness.sandbox.becoming import Becoming
 from harness.sandbox.capture import OutputCapture
 from harness.sandbox.disk import remove_tree
 from harness.sandbox.environment import SYSTEM_PATH, command_environment
@@ -123,25 +124,26 @@ class ProcessSession(CommandSession):
     def __init__(self, policy: SandboxPolicy, identity: Identity) -> None:
         path = [*policy.path, *SYSTEM_PATH]
         self._environment: Mapping[str, str] = command_environment(policy.env, path=path, home="/tmp")
-        super().__init__(policy, identity, group=None, yield_processor=False)
+        super().__init__(policy, identity, group=None)
 
     def _start(self, command: str) -> Launched:
         variables = [f"{name}={value}" for name, value in self._environment.items()]
         places = [str(self.policy.writable), str(self.policy.scratch)]
-        return launch(
+        launched = launch(
             [
                 *("/usr/bin/unshare", "--mount", "--propagation", "private", "--"),
                 *("/bin/sh", "-c", _AS_ROOT, "sh", *places),
                 *(f"--reuid={self.identity.uid}", f"--regid={self.identity.gid}", "--clear-groups"),
                 *("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--"),
-                *("/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _SHELL, "sh", command),
+                *("/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _SHELL, "sh"),
             ],
-            identity=Identity(0, 0, separate=False),
+            user=Becoming(Identity(0, 0, separate=False)),
             limits=limit_options(self.policy, processes_before=threads_of(self.identity.uid)),
         )
+        launched.give(command)
+        return launched
 
     def _pass_gates(self, launched: Launched, watch: Watch, capture: OutputCapture) -> Ending | None:
-        launched.let_pass()
         return None
 
     def _sweep(self, status: int) -> None:

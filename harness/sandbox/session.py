@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from domain.errors import SandboxError
 from domain.model import CommandResult
@@ -15,28 +15,19 @@ from harness.sandbox.cgroup import Group
 from harness.sandbox.disk import DiskWatch, remove_tree
 from harness.sandbox.family import exceeds_memory
 from harness.sandbox.identity import Identity
-from harness.sandbox.launch import Launched, launch
-from harness.sandbox.limits import IDLE_PRIORITY, limit_options, threads_of
+from harness.sandbox.launch import Launched
 from harness.sandbox.results import result_of, unsendable
 from harness.sandbox.supervise import Check, Ending, Watch, drain
 from harness.stopping import StopSignal
 
 
 class CommandSession(ABC):
-    """Implements `domain.ports.SandboxSession`. Commands run one at a time; `stop` may come from any thread.
+    """Implements `domain.ports.SandboxSession`. Commands run one at a time; any thread may call `stop`."""
 
-    The kernel ends a sandbox when the *thread* that started it ends, so `run` must be called from a thread
-    that outlives the call, as any caller that waits for the result does.
-    """
-
-    def __init__(
-        self, policy: SandboxPolicy, identity: Identity, *, group: Group | None, yield_processor: bool
-    ) -> None:
+    def __init__(self, policy: SandboxPolicy, identity: Identity, *, group: Group | None) -> None:
         self.policy = policy
         self.identity = identity
         self._group = group
-        self._yield_processor = yield_processor
-        self._processes_before = threads_of(identity.uid)
         shown = [each.source for each in policy.shown if each.writable]
         self._disk = DiskWatch([policy.writable, policy.scratch, *shown], policy.disk_bytes)
         self._turn = threading.Lock()
@@ -57,6 +48,9 @@ class CommandSession(ABC):
 
     def _sweep(self, status: int) -> None:  # noqa: B027 - most back ends have nothing more to kill
         """Kill what `Launched.end` cannot reach. `status` is what that found."""
+
+    def _get_ready(self) -> None:  # noqa: B027 - nor anything to prepare
+        """Prepare the next command, now that nothing of the last one is left. Must not take long."""
 
     def _release(self) -> None:  # noqa: B027 - nor anything more to undo
         """Undo what was prepared outside of the scratch directory."""
@@ -85,6 +79,8 @@ class CommandSession(ABC):
                 ending = Ending.MEMORY
             if ending is Ending.BY_ITSELF and self._disk.exceeded():
                 ending = Ending.DISK
+            if not self._stop.requested:
+                self._get_ready()
         return result_of(command, status, capture, ending, seconds=time.monotonic() - began)
 
     def stop(self) -> None:
@@ -98,14 +94,13 @@ class CommandSession(ABC):
             if self._closed:
                 return
             self._closed = True
+            self._release()
             if self._group is not None:
                 self._group.close()
-            self._release()
             remove_tree(self.policy.scratch)
 
     def _run_watched(self, launched: Launched, deadline: float, capture: OutputCapture) -> tuple[int, Ending]:
         try:
-            self._admit(launched)
             watch = Watch(output=launched.output, ended=launched.ended, stop=self._stop, deadline=deadline)
             ending = self._pass_gates(launched, watch, capture)
             if ending is None:
@@ -119,26 +114,6 @@ class CommandSession(ABC):
             drain(capture, launched.output)
             launched.close()
         return status, ending
-
-    def launch(
-        self, command: Sequence[str], *, inherited: Sequence[int] = (), info: int | None = None
-    ) -> Launched:
-        """Start a command up to its first gate, under the policy's limits. Raises SandboxError."""
-        return launch(
-            [*IDLE_PRIORITY, *command] if self._yield_processor else command,
-            identity=self.identity,
-            limits=limit_options(self.policy, processes_before=self._processes_before),
-            inherited=inherited,
-            info=info,
-        )
-
-    def _admit(self, launched: Launched) -> None:
-        if self._group is None:
-            return
-        try:
-            self._group.admit(launched.process.pid)
-        except OSError as error:
-            raise SandboxError(f"a command could not be put into its control group: {error}") from error
 
     def _checks(self, launched: Launched) -> list[Check]:
         """Return what is asked five times a second while a command runs."""

@@ -57,8 +57,8 @@ SANDBOX = (
     Defence(
         "user of its own",
         (
-            Edit(_LAUNCH, "if not identity.separate or not os.access", "if True or not os.access"),
-            Edit(_LAUNCH, "user = identity if identity.separate and not become else None", "user = None"),
+            Edit("harness/sandbox/becoming.py", "if not identity.separate:", "if True:"),
+            Edit(_LAUNCH, "become = user.identity if user.by_copy else None", "become = None"),
         ),
         (f"{LEVELS}::test_a06_no_process_of_a_command_is_root_or_in_a_group_of_root",),
     ),
@@ -67,7 +67,8 @@ SANDBOX = (
         f"{LEVELS}::test_a06_root_without_a_user_to_become_is_refused",
     ),
     _one(
-        "closing of descriptors", _LAUNCH, "close_fds=True, pass_fds=inherited", "close_fds=False",
+        "closing of descriptors", _LAUNCH,
+        "close_fds=True, pass_fds=(word, *inherited)", "close_fds=False",
         f"{A}::test_a01_a_descriptor_that_the_worker_lets_its_children_inherit_is_not_inherited",
     ),
     _one(

@@ -17,6 +17,8 @@ import pytest
 
 from domain.errors import SandboxError
 from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.sandbox.bubblewrap_session import BubblewrapSession
+from harness.sandbox.launch import Launched
 from harness.sandbox.session import CommandSession
 
 ROUNDS = int(os.environ.get("TEST_KILL_ROUNDS", "30"))
@@ -28,6 +30,12 @@ def open_descriptors() -> int:
 
 
 Survivors = Callable[[str], list[str]]
+
+
+def standing_gate(session: BubblewrapSession) -> Launched:
+    """Return the gate of the next command, once it has been made."""
+    assert session._ahead is not None
+    return session._ahead.result()
 
 
 @pytest.fixture
@@ -89,8 +97,6 @@ def test_a_worker_killed_before_giving_leave_starts_nothing(
 ) -> None:
     word = secrets.token_hex(8)
     launched = sandboxed._start(f"touch begun; sleep 300; : {word}")
-    launched.let_pass()
-    launched.learn_init()
     launched.process.stdin.close()  # what the kernel does for a dead worker
     launched.process.wait(10)
     assert launched.end() == 125
@@ -111,12 +117,14 @@ def test_commands_of_one_session_wait_for_one_another(sandboxed: CommandSession)
 
 
 @pytest.mark.long
-def test_descriptors_and_memory_do_not_grow_with_commands(sandboxed: CommandSession) -> None:
+def test_descriptors_and_memory_do_not_grow_with_commands(sandboxed: BubblewrapSession) -> None:
     sandboxed.run("true", 10)
+    standing_gate(sandboxed)
     before = open_descriptors()
     for _ in range(10):
         sandboxed.run("true", 10)
         sandboxed.run("sleep 9", 0.01)
+    standing_gate(sandboxed)
     assert open_descriptors() == before
 
 
@@ -134,9 +142,10 @@ def test_a_stop_after_the_close_is_harmless_and_descriptors_go_with_the_session(
 def test_a_failed_set_up_is_an_error_and_leaves_no_descriptor(policy, room: Path, as_root: int) -> None:
     (room / "bwrap").write_text("#!/bin/sh\necho no such luck\nexit 1\n")
     (room / "bwrap").chmod(0o755)
+    before = open_descriptors()
     with closing(BubblewrapSandbox(uid=as_root, bwrap=room / "bwrap").open(policy())) as session:
-        before = open_descriptors()
         for _ in range(3):
             with pytest.raises(SandboxError, match="no such luck"):
                 session.run("true", 10)
-        assert open_descriptors() == before
+    del session
+    assert open_descriptors() == before

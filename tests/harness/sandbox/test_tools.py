@@ -109,8 +109,31 @@ def test_a_directory_without_bin_is_itself_on_the_path(tmp_path: Path) -> None:
 
 def test_only_the_needed_part_of_etc_is_shown(tmp_path: Path) -> None:
     for name in ("shadow", "gitconfig", "ld.so.cache", "services"):
-        (tmp_path / name).touch()
-    assert [str(mount.target) for mount in needed_of_etc(tmp_path)] == ["/etc/ld.so.cache", "/etc/services"]
+        (tmp_path / name).write_text(name)
+    assert needed_of_etc(tmp_path) == ([], {"/etc/ld.so.cache": b"ld.so.cache", "/etc/services": b"services"})
+
+
+def test_a_few_small_files_of_etc_are_copied_and_the_rest_is_mounted(tmp_path: Path) -> None:
+    for directory, count in (("python3.11", 2), ("alternatives", 9), ("ssl/certs", 1), ("java-17", 0)):
+        (tmp_path / directory).mkdir(parents=True)
+        for number in range(count):
+            (tmp_path / directory / f"file{number}").write_text("x")
+    (tmp_path / "ssl/certs/link").symlink_to("file0")
+    (tmp_path / "ld.so.cache").write_bytes(b"x" * 200_000)
+    mounts, files = needed_of_etc(tmp_path)
+    assert files == {"/etc/python3.11/file0": b"x", "/etc/python3.11/file1": b"x"}
+    assert [str(mount.target) for mount in mounts] == [
+        "/etc/alternatives", "/etc/java-17", "/etc/ld.so.cache", "/etc/ssl/certs",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shut", ["ssl/openssl.cnf", "ssl"])
+def test_what_not_everybody_may_read_is_never_copied(tmp_path: Path, shut: str) -> None:
+    (tmp_path / "ssl").mkdir()
+    (tmp_path / "ssl/openssl.cnf").write_text("private")
+    (tmp_path / shut).chmod(0o750 if shut == "ssl" else 0o640)
+    mounts, files = needed_of_etc(tmp_path)
+    assert files == {} and [str(mount.target) for mount in mounts] == ["/etc/ssl/openssl.cnf"]
 
 
 def test_a_file_of_the_repository_in_the_way_is_reported(tmp_path: Path) -> None:
