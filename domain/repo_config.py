@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from domain.errors import ConfigurationError
-
-FILE_NAME = ".fixwright.yml"
+from domain.model import Category
+from domain.repo_hints import problem_of
+from domain.repo_sections import (
+    CONVENTIONAL,
+    DEFAULT_BRANCH_PREFIX,
+    BranchName,
+    BranchPrefix,
+    CategoryName,
+    CategoryRules,
+    CommitSection,
+    Directory,
+    LabelName,
+    PullSection,
+    Section,
+    branch_disagreements,
+    label_disagreements,
+)
+from domain.repo_yaml import FILE_NAME as FILE_NAME
+from domain.repo_yaml import Problem as Problem
+from domain.repo_yaml import Unreadable, find, problem_at, read_document
 
 LARGEST_FILE = 64 * 1024
 """Bytes. Reading YAML is slow; a file beyond this is not a configuration."""
 
 _MOST_PROBLEMS = 20
-_DEEPEST = 20
 
 Command = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 VariableName = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -27,11 +42,7 @@ TestPattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x
 PathPattern = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TestSection(_Section):
+class TestSection(Section):
     """How the repository is tested."""
 
     __test__ = False
@@ -57,14 +68,15 @@ HostName = Annotated[
 ]
 
 
-class SetupSection(_Section):
+class SetupSection(Section):
     """What is installed once, before any issue's text is read, so that tests can run without a network."""
 
     commands: list[Command] | None = Field(
         default=None,
         max_length=50,
-        description="Commands that install what the tests need, each by itself in the root of a fresh "
-        "checkout. Absent: the plain cases are detected, if the operator allows set-ups. Empty: nothing.",
+        description="Commands that install what the tests need, each by itself in a fresh checkout, in "
+        "`working_directory`. Absent: the plain cases are detected, if the operator allows set-ups. Empty: "
+        "nothing.",
     )
     env: dict[VariableName, VariableValue] = Field(
         default_factory=dict, description="Variables set for these commands, the tests and the agent."
@@ -83,7 +95,7 @@ class SetupSection(_Section):
     )
 
 
-class ResumeSection(_Section):
+class ResumeSection(Section):
     """How unfinished work is handed on to people and to the next attempt."""
 
     summary_on_block: Literal["mechanical", "llm"] = Field(
@@ -93,7 +105,7 @@ class ResumeSection(_Section):
     )
 
 
-class CiMonitorSection(_Section):
+class CiMonitorSection(Section):
     """What the service does about continuous integration after it has pushed."""
 
     enabled: bool = Field(
@@ -104,9 +116,25 @@ class CiMonitorSection(_Section):
     )
 
 
-class RepoConfig(_Section):
+class RepoConfig(Section):
     """What a repository says about itself. It can never raise a budget or allow a protected path."""
 
+    labels: dict[LabelName, CategoryName] = Field(
+        default_factory=dict,
+        max_length=50,
+        description="More labels that ask for work, and the category of each: bug, docs, chore, or one of "
+        "`categories`. A label of the service's own may be given another category.",
+    )
+    categories: dict[CategoryName, CategoryRules] = Field(
+        default_factory=dict,
+        max_length=20,
+        description="Kinds of work of this repository's own, by name, for `labels`.",
+    )
+    working_directory: Directory = Field(
+        default="",
+        description="Directory in which the set-up and the tests run and the agent begins, from the root; "
+        "for one part of a monorepo. Absent: the root.",
+    )
     test: TestSection = TestSection()
     setup: SetupSection = SetupSection()
     protected_paths: list[PathPattern] = Field(
@@ -115,6 +143,18 @@ class RepoConfig(_Section):
     protect_lockfiles: bool = Field(
         default=False, strict=True, description="Lockfiles of package clients are protected, too."
     )
+    base_branch: BranchName | None = Field(
+        default=None,
+        description="Branch that work begins from and pull requests are for. Absent: the default branch. "
+        "This file is read from the default branch in any case.",
+    )
+    branch_prefix: BranchPrefix = Field(
+        default=DEFAULT_BRANCH_PREFIX,
+        description="How the names of branches begin that are made for issues: `fixwright/` makes "
+        "`fixwright/issue-7`.",
+    )
+    commit: CommitSection = CommitSection()
+    pull_request: PullSection = PullSection()
     resume: ResumeSection = ResumeSection()
     ci_monitor: CiMonitorSection = CiMonitorSection()
     max_cost_per_task_usd: float | None = Field(
@@ -127,6 +167,22 @@ class RepoConfig(_Section):
     max_iterations: int | None = Field(
         default=None, ge=0, strict=True, description="A lower step cap than the service's."
     )
+    max_minutes: int | None = Field(
+        default=None, ge=1, strict=True, description="A lower cap on the minutes that one attempt may take."
+    )
+    max_attempts: int | None = Field(
+        default=None,
+        ge=1,
+        strict=True,
+        description="A lower number of attempts at a task before a person is asked.",
+    )
+    max_daily_cost_usd: float | None = Field(
+        default=None,
+        ge=0,
+        strict=True,
+        allow_inf_nan=False,
+        description="A lower cap than the service's for this repository's UTC day.",
+    )
 
     @property
     def max_cost(self) -> Decimal | None:
@@ -134,18 +190,25 @@ class RepoConfig(_Section):
         cap = self.max_cost_per_task_usd
         return None if cap is None else Decimal(str(cap))
 
+    @property
+    def max_daily_cost(self) -> Decimal | None:
+        """The daily cap in dollars, exactly as it is written."""
+        cap = self.max_daily_cost_usd
+        return None if cap is None else Decimal(str(cap))
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing wrong with the file. Line and column count from 1; 0 where they are not known."""
+    def kinds(self) -> dict[str, Category]:
+        """Return the labels of the repository's own, as they are written, with whose rules each follows."""
+        return {label: self.judged_as(name) for label, name in self.labels.items()}
 
-    line: int
-    column: int
-    message: str
+    def judged_as(self, category: str) -> Category:
+        """Return the kind of work whose rules a category follows."""
+        rules = self.categories.get(category)
+        return Category(category) if rules is None else rules.judged_as
 
-    def __str__(self) -> str:
-        place = f"{FILE_NAME}:{self.line}:{self.column}: " if self.line else f"{FILE_NAME}: "
-        return place + self.message
+    def commit_type(self, category: str) -> str:
+        """Return a category's commit type in the conventional style."""
+        rules = self.categories.get(category)
+        return (rules.commit_type if rules else None) or CONVENTIONAL[self.judged_as(category)]
 
 
 def parse_repo_config(source: bytes | None) -> RepoConfig:
@@ -154,126 +217,48 @@ def parse_repo_config(source: bytes | None) -> RepoConfig:
     Raises:
         ConfigurationError: naming each problem with its line and column.
     """
+    checked = check_repo_config(source)
+    if isinstance(checked, RepoConfig):
+        return checked
+    lines = [str(problem) for problem in checked[:_MOST_PROBLEMS]]
+    if len(checked) > _MOST_PROBLEMS:
+        lines.append(f"{FILE_NAME}: and {len(checked) - _MOST_PROBLEMS} more")
+    raise ConfigurationError("\n".join(lines))
+
+
+def check_repo_config(source: bytes | None) -> RepoConfig | tuple[Problem, ...]:
+    """Return the configuration in a file's bytes, or all that is wrong with them, in the file's order."""
     if source is None:
         return RepoConfig()
     if len(source) > LARGEST_FILE:
-        raise ConfigurationError(f"{FILE_NAME}: longer than {LARGEST_FILE // 1024} KiB")
+        return (Problem(0, 0, f"longer than {LARGEST_FILE // 1024} KiB"),)
     try:
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{FILE_NAME}: not UTF-8 text ({error.reason})") from None
-    node, raw = _read(text)
-    if node is None or raw is None:
+        return (Problem(0, 0, f"not UTF-8 text ({error.reason})"),)
+    try:
+        document = read_document(text)
+    except Unreadable as unreadable:
+        return unreadable.problems
+    if document is None:
         return RepoConfig()
-    if not isinstance(raw, dict):
-        raise _refusal(_problem_at(node.start_mark, "must be a mapping such as `test: {command: pytest}`"))
+    node, value = document
+    if not isinstance(value, dict):
+        return (problem_at(node.start_mark, "must be a mapping such as `test: {command: pytest}`"),)
     try:
-        return RepoConfig.model_validate(raw)
+        config = RepoConfig.model_validate(value)
     except ValidationError as error:
-        raise _refusal(
-            *(
-                _located(node, found["loc"], _say(found["type"], found["msg"]))
-                for found in error.errors(include_url=False, include_input=False)
-            )
-        ) from None
+        found = error.errors(include_url=False, include_input=False)
+        return _ordered(problem_of(each, node, RepoConfig) for each in found)
+    wrong = (
+        *label_disagreements(config.labels, config.categories),
+        *branch_disagreements(config.base_branch, config.branch_prefix),
+    )
+    problems = (
+        problem_at(find(node, path)[0].start_mark, f"{'.'.join(path)}: {message}") for path, message in wrong
+    )
+    return _ordered(problems) or config
 
 
-def _refusal(*problems: Problem) -> ConfigurationError:
-    lines = [str(problem) for problem in problems[:_MOST_PROBLEMS]]
-    if len(problems) > _MOST_PROBLEMS:
-        lines.append(f"{FILE_NAME}: and {len(problems) - _MOST_PROBLEMS} more")
-    return ConfigurationError("\n".join(lines))
-
-
-def _say(kind: str, message: str) -> str:
-    return "not a key that is known here" if kind == "extra_forbidden" else message
-
-
-class _Place(Protocol):
-    line: int
-    column: int
-
-
-def _problem_at(place: _Place | None, message: str) -> Problem:
-    return Problem(place.line + 1, place.column + 1, message) if place else Problem(0, 0, message)
-
-
-def _read(text: str) -> tuple[yaml.Node | None, object]:
-    """Return the document as nodes, which know their places, and as plain values."""
-    try:
-        refused = list(_refused_features(text))
-        if refused:
-            raise _refusal(*refused)
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None, None
-        odd_keys = list(_odd_keys(node))
-        if odd_keys:
-            raise _refusal(*odd_keys)
-        return node, loader.construct_document(node)
-    except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        line, column = before.count("\n") + 1, error.position - (before.rfind("\n") + 1) + 1
-        raise _refusal(
-            Problem(line, column, f"a character that YAML does not allow ({error.reason})")
-        ) from None
-    except yaml.MarkedYAMLError as error:
-        raise _refusal(_problem_at(error.problem_mark, error.problem or "not YAML")) from None
-    except ValueError as error:  # a date or a number that only looks like one
-        raise _refusal(Problem(0, 0, f"a value that cannot be read ({error})")) from None
-
-
-def _refused_features(text: str) -> Iterator[Problem]:
-    """Find aliases, tags and depth: a few lines of aliases can stand for gigabytes, tags name types, and the
-    time that the reader takes grows with the square of the depth.
-    """
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            yield _problem_at(event.start_mark, "nested too deeply")
-            return
-        if isinstance(event, yaml.AliasEvent):
-            yield _problem_at(event.start_mark, f"aliases (`*{event.anchor}`) are not allowed here")
-        elif isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent) and event.tag is not None:
-            yield _problem_at(event.start_mark, f"tags (`{event.tag}`) are not allowed here")
-
-
-def _odd_keys(node: yaml.Node) -> Iterator[Problem]:
-    """Find keys that YAML itself lets pass: given twice, or not text (`yes`, `1`, `null`, a list)."""
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _odd_keys(item)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen: set[str] = set()
-    for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-            yield _problem_at(key.start_mark, "a key must be text; put it in quotes")
-        elif key.value in seen:
-            yield _problem_at(key.start_mark, f"{key.value}: given twice")
-        else:
-            seen.add(key.value)
-        yield from _odd_keys(value)
-
-
-def _located(node: yaml.Node, path: tuple[int | str, ...], message: str) -> Problem:
-    """Find the key, or the list's item, that a validation error's path leads to, as far as there is one."""
-    place = node
-    for step in path:
-        inner = _step_into(node, step)
-        if inner is None:
-            break
-        place, node = inner
-    name = ".".join(str(step) for step in path if step != "[key]")
-    return _problem_at(place.start_mark, f"{name}: {message}")
-
-
-def _step_into(node: yaml.Node, step: int | str) -> tuple[yaml.Node, yaml.Node] | None:
-    """Return (where to point, what is inside) for a key or an index, or None."""
-    if isinstance(node, yaml.MappingNode):
-        return next(((key, value) for key, value in node.value if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step], node.value[step]
-    return None
+def _ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))

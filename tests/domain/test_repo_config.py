@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.errors import ConfigurationError
-from domain.repo_config import LARGEST_FILE, Problem, RepoConfig, parse_repo_config
+from domain.model import Category
+from domain.repo_config import LARGEST_FILE, Problem, RepoConfig, check_repo_config, parse_repo_config
+from domain.repo_hints import NOT_YET
 
 WHOLE = b"""\
 # how to test us
@@ -322,17 +324,9 @@ def test_any_yaml_is_a_configuration_or_a_refusal(source: str) -> None:
 def test_the_schema_can_be_published() -> None:
     schema = json.loads(json.dumps(RepoConfig.model_json_schema()))
     assert schema["additionalProperties"] is False
-    assert set(schema["properties"]) == {
-        "test",
-        "protected_paths",
-        "protect_lockfiles",
-        "resume",
-        "ci_monitor",
-        "setup",
-        "max_cost_per_task_usd",
-        "max_iterations",
-    }
-    for section in (schema, schema["$defs"]["TestSection"]):
+    assert {"test", "setup", "protected_paths", "labels", "commit"} < set(schema["properties"])
+    assert not set(schema["properties"]) & set(NOT_YET)
+    for section in (schema, *schema["$defs"].values()):
         assert all(entry.get("description") or "$ref" in entry for entry in section["properties"].values())
 
 
@@ -370,3 +364,163 @@ def test_a_setup_is_read_with_its_defaults() -> None:
 def test_a_wrong_setup_is_refused_at_its_place(text: str, where: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"\.fixwright\.yml:1:.*{where}"):
         parse_repo_config(text.encode())
+
+
+# -- how a repository wants work to be done ----------------------------------------------------------
+
+CONTRACT = b"""\
+labels:
+  defect: bug
+  Good First Issue: tidy
+categories:
+  tidy:
+    evidence: suite
+    instructions: Keep the public interface as it is.
+    commit_type: refactor
+working_directory: ./packages/api/
+base_branch: "release/#12"
+branch_prefix: bot/
+commit: {style: conventional, sign_off: true}
+pull_request: {reviewers: [mika, robin-2], template: true}
+max_minutes: 10
+max_attempts: 1
+max_daily_cost_usd: 0.7
+"""
+
+
+def test_a_contract_is_read() -> None:
+    config = parse_repo_config(CONTRACT)
+    assert config.kinds() == {"defect": Category.BUG, "Good First Issue": Category.CHORE}
+    assert config.categories["tidy"].instructions == "Keep the public interface as it is."
+    assert [config.commit_type(name) for name in ("tidy", "bug", "docs")] == ["refactor", "fix", "docs"]
+    assert (config.working_directory, config.base_branch) == ("packages/api", "release/#12")
+    assert (config.branch_prefix, config.commit.style, config.commit.sign_off) == (
+        "bot/",
+        "conventional",
+        True,
+    )
+    assert config.pull_request.reviewers == ["mika", "robin-2"] and config.pull_request.template
+    assert (config.max_minutes, config.max_attempts, config.max_daily_cost) == (10, 1, Decimal("0.7"))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "kind"),
+    [("failing_test", Category.BUG), ("suite", Category.CHORE), ("documentation", Category.DOCS)],
+)
+def test_a_category_of_ones_own_is_judged_by_the_evidence_that_it_asks_for(
+    evidence: str, kind: Category
+) -> None:
+    config = parse_repo_config(f"categories: {{own: {{evidence: {evidence}}}}}".encode())
+    assert config.judged_as("own") is kind
+    assert config.judged_as(kind) is kind
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "says"),
+    [
+        ("labels: {x: tidy}", "1:10", "no category `tidy`; known here: bug, chore, docs"),
+        ("labels:\n  Bug: bug\n  bug: chore", "3:3", "given twice"),
+        ("labels: {'a,b': bug}", "1:10", "no comma"),
+        ("labels: [bug]", "1:1", "labels: Input should be a valid dictionary"),
+        ("categories: {bug: {evidence: suite}}", "1:14", "`bug` has its own rules"),
+        ("categories: {own: {}}", "1:14", "categories.own.evidence: Field required"),
+        ("categories: {own: {evidence: none}}", "1:20", "'failing_test', 'suite' or 'documentation'"),
+        ("working_directory: /etc", "1:1", "a directory of this repository"),
+        ("working_directory: a/../../b", "1:1", "a directory of this repository"),
+        ("working_directory: a/.git", "1:1", "a path of letters"),
+        ("working_directory: -x", "1:1", "a path of letters"),
+        ("working_directory: $(id)", "1:1", "a path of letters"),
+        ("base_branch: --upload-pack=x", "1:1", "not the name of a branch"),
+        ("base_branch: refs/heads/x", "1:1", "not the name of a branch"),
+        ("base_branch: 'a b'", "1:1", "git takes no branch with ' '"),
+        ("base_branch: fixwright/issue-3", "1:1", "are made for issues"),
+        ("base_branch: bot\nbranch_prefix: bot/", "2:1", "beside the branch `bot`"),
+        ("branch_prefix: ''", "1:1", "a prefix has 1 to 60"),
+        ("branch_prefix: -f", "1:1", "a prefix has 1 to 60"),
+        ("branch_prefix: a..b", "1:1", "a prefix has 1 to 60"),
+        ("pull_request: {reviewers: ['@mika']}", "1:28", "without `@`"),
+        ("pull_request: {reviewers: [acme/core]}", "1:28", "teams cannot be asked"),
+        ("commit: {style: gitmoji}", "1:10", "commit.style: Input should be 'category', 'conventional' or"),
+        ("commit: {sign_off: 'yes'}", "1:10", "commit.sign_off: Input should be a valid boolean"),
+    ],
+)
+def test_a_wrong_contract_is_named_with_its_place(source: str, place: str, says: str) -> None:
+    (problem,) = problems_of(source)
+    assert problem.startswith(f"{place}: "), problem
+    assert says in problem
+
+
+@pytest.mark.parametrize("name", ["release/#12", "feat(core)-x", "a+b", "\u00fcn\u00ef", "v1.x"])
+def test_every_branch_that_git_takes_may_be_the_base(name: str) -> None:
+    assert parse_repo_config(f"base_branch: '{name}'".encode()).base_branch == name
+
+
+@pytest.mark.parametrize(
+    ("source", "nearest"),
+    [
+        ("tset: {}", "test"),
+        ("protected-paths: []", "protected_paths"),
+        ("Protected Paths: []", "protected_paths"),
+        ("protectedpaths: []", "protected_paths"),
+        ("test: {comand: x}", "command"),
+        ("test: {timeout: 3}", "timeout_seconds"),
+        ("commit: {signoff: true}", "sign_off"),
+        ("categories: {own: {evidence: suite, instruction: x}}", "instructions"),
+        ("reviewers: []", "pull_request.reviewers"),
+        ("l\u0430bels: {}", "labels"),
+        ("\uff4cabels: {}", "labels"),
+        ("wholly_unlike_anything: 1", ""),
+        ("x: 1", ""),
+    ],
+)
+def test_the_nearest_key_is_named(source: str, nearest: str) -> None:
+    problems = check_repo_config(source.encode())
+    assert isinstance(problems, tuple)
+    assert [problem.nearest for problem in problems] == [nearest]
+    assert (f"did you mean `{nearest}`?" in problems[0].message) is bool(nearest)
+
+
+def test_a_character_that_only_looks_right_is_named() -> None:
+    assert "U+0430 is cyrillic small letter a" in problems_of("l\u0430bels: {}")[0]
+    assert "U+200B" in problems_of("'labels\u200b': {}")[0]
+
+
+@pytest.mark.parametrize("key", sorted(NOT_YET))
+def test_a_key_that_is_still_to_come_is_told_from_a_wrong_one(key: str) -> None:
+    (problem,) = problems_of(f"{key}: plan")
+    assert NOT_YET[key] in problem and "leave it out" in problem
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("on: x", "YAML takes it for true"),
+        ("test: {env: {NO: x}}", "YAML takes it for false"),
+        ("~: x", "YAML takes it for nothing"),
+        ("test: {command: no}", "YAML takes `no` for false, so put it in quotes"),
+        ("test: {env: {PORT: 8080}}", "YAML takes `8080` for a number"),
+        ("test: {env: {DAY: 2024-01-01}}", "YAML takes `2024-01-01` for a date"),
+        ("test:\n\tcommand: x", "never with tabs"),
+    ],
+)
+def test_what_yaml_makes_of_a_word_is_said(source: str, says: str) -> None:
+    assert says in problems_of(source)[0]
+
+
+@pytest.mark.parametrize("number", ["010", "0x10", "1:30", "0b11", "1:30.5"])
+def test_a_number_that_is_not_what_it_looks_like_is_refused(number: str) -> None:
+    (problem,) = problems_of(f"max_iterations: {number}")
+    assert problem.startswith(f"1:17: `{number}` is another number")
+
+
+def test_plain_numbers_are_numbers() -> None:
+    assert parse_repo_config(b"max_iterations: 1_000").max_iterations == 1000
+    assert parse_repo_config(b"max_cost_per_task_usd: 0.50").max_cost == Decimal("0.5")
+    assert parse_repo_config(b"max_iterations: 0").max_iterations == 0
+
+
+def test_a_check_gives_each_problem_in_the_files_order() -> None:
+    problems = check_repo_config(b"zzz: 1\nmax_attempts: 0\nlabels: {a: b}\n")
+    assert isinstance(problems, tuple)
+    assert [problem.line for problem in problems] == [1, 2]
+    assert isinstance(check_repo_config(CONTRACT), RepoConfig)
