@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, receipt, demo."""
+"""The command line: serve, work, backup, restore, spend, receipt, schema, config, demo."""
 
 from __future__ import annotations
 
@@ -151,6 +151,40 @@ def receipt_key() -> None:
     from app.receipts import public_key
 
     typer.echo(public_key(), nl=False)
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema (draft 2020-12) of a repository's `.fixwright.yml`, for editors."""
+    from app.repo_contract import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
+config = typer.Typer(
+    help="Look at a repository's `.fixwright.yml`.", no_args_is_help=True, add_completion=False
+)
+cli.add_typer(config, name="config")
+
+
+@config.callback()
+def config_root() -> None:
+    """Hold the commands about the file together."""
+
+
+@config.command("check")
+def config_check(
+    file: Annotated[Path, typer.Argument(help="The file, or `-` for standard input.")] = Path(
+        ".fixwright.yml"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Print each mistake with line and column; exit status 0: none, 1: some, 2: the file cannot be read."""
+    from app.repo_contract import check_file
+
+    text, status = check_file(file, as_json=as_json)
+    typer.echo(text, nl=False)
+    raise typer.Exit(status)
 
 
 @cli.command()

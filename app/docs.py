@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from app.contract_page import contract_page
 from app.settings_page import settings_page
 from domain.states import chart
 
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BLOCKS: dict[str, tuple[Path, Callable[[], str]]] = {
     "states": (ROOT / "docs/explanation/design.md", lambda: f"```mermaid\n{chart()}\n```"),
+    "repository-config": (ROOT / "docs/reference/repository-config.md", contract_page),
     "settings": (ROOT / "docs/reference/settings.md", settings_page),
 }
 

@@ -52,14 +52,22 @@ class Caps:
         with localcontext(_EXACT):
             return self.max_attempts * max(ZERO, self.max_cost_per_task_usd)
 
-    def tightened(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> Caps:
+    def tightened(
+        self,
+        *,
+        max_iterations: int | None,
+        max_cost_per_task_usd: Money | None,
+        max_daily_cost_usd: Money | None = None,
+    ) -> Caps:
         """Return these caps with a repository's own wishes where they are lower; None wishes nothing."""
+        day = self.max_daily_cost_usd if max_daily_cost_usd is None else max_daily_cost_usd
         steps = self.max_iterations if max_iterations is None else max_iterations
         cost = self.max_cost_per_task_usd if max_cost_per_task_usd is None else max_cost_per_task_usd
         return replace(
             self,
             max_iterations=min(steps, self.max_iterations),
             max_cost_per_task_usd=min(cost, self.max_cost_per_task_usd),
+            max_daily_cost_usd=min(day, self.max_daily_cost_usd),
         )
 
     def raised(self, by: CapRaise | None) -> Caps:

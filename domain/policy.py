@@ -20,6 +20,7 @@ from domain.events import (
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
 from domain.noted import Noted
 from domain.ports import Admission
+from domain.repo_sections import DEFAULT_BRANCH_PREFIX
 from domain.states import State, Trigger, is_legal
 
 MAX_RECOVERIES = 5
@@ -219,10 +220,11 @@ def _recover(
     )
 
 
-def branch_name(task_number: int, round_: int = 1) -> str:
+def branch_name(task_number: int, round_: int = 1, prefix: str = DEFAULT_BRANCH_PREFIX) -> str:
     """Return the deterministic branch of an issue: ASCII, bounded, never made from its title.
 
-    `round_` counts the times that the issue was taken up anew after its pull request was closed.
+    `round_` counts the times that the issue was taken up anew after its pull request was closed; `prefix` is
+    the repository's own, if it has one.
     """
     suffix = "" if round_ == 1 else f"-{round_}"
-    return f"fixwright/issue-{task_number}{suffix}"
+    return f"{prefix}issue-{task_number}{suffix}"

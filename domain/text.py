@@ -14,6 +14,7 @@ from domain.redaction import Redactor
 __all__ = [
     "Redactor",
     "clip",
+    "disarmed",
     "fence",
     "inert",
     "inert_line",
@@ -137,6 +138,11 @@ def inert_line(text: str, limit: int) -> str:
     Titles are not Markdown, so nothing is escaped. At most `limit` characters, never ended inside one.
     """
     return _cut(_disarmed(one_line(text, len(text))), limit)
+
+
+def disarmed(text: str) -> str:
+    """Return the repository's own Markdown as it is, but that it pings nobody, closes and loads nothing."""
+    return _SCHEME.sub(r"\1" + _BREAK, _disarmed(_IMAGE.sub(r"\1", text)))
 
 
 def _cut(line: str, limit: int) -> str:

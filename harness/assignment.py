@@ -9,6 +9,7 @@ from domain.claim import Claim, Restatement
 from domain.errors import AgentFailure
 from domain.model import Localization, Outcome, Reason
 from domain.ports import AgentReport, Brief, Meter
+from harness.agent.starting_in import StartingIn
 from harness.checkpoints import Checkpoints, Start, ref_of
 from harness.ground import Ground
 from harness.guidance import guidance
@@ -79,6 +80,7 @@ class Assignment:
         task, order = self.order.task, self.order
         found = self._localize(baseline)
         steps = self.journal.past_steps()
+        minutes = self.ground.config.max_minutes
         continues = self.ground.start_tree != self.ground.base_tree
         return Brief(
             category=task.category,
@@ -86,7 +88,7 @@ class Assignment:
             title=task.title,
             body=task.body,
             repository=task.repository_name,
-            test_command=baseline.plan.command if baseline.plan else "",
+            test_command=baseline.plan.shown if baseline.plan else "",
             suspects="\n".join(
                 f"{suspect.path}:{suspect.first_line} {suspect.symbol}".strip()
                 for suspect in found.suspects[:10]
@@ -97,6 +99,8 @@ class Assignment:
             ),
             ci=order.ci,
             guidance=guidance(self.ground.mirror, self.ground.base_sha),
+            most_seconds=None if minutes is None else minutes * 60.0,
+            directory=self.ground.config.working_directory,
             instructions=order.instructions,
             resume_messages=_messages(steps),
             skip_restatement=bool(steps) or order.attempt.number > 1,
@@ -118,7 +122,11 @@ class Assignment:
     def _run(self, brief: Brief) -> AgentReport:
         ground, attempt = self.ground, self.order.attempt
         policy = self.bench.policy(ground.workspace, self.order.repository)
-        session = self.bench.agent_session(self.bench.sandbox.open(policy), ground.workspace)
+        opened = self.bench.sandbox.open(policy)
+        placed = (
+            StartingIn(opened, ground.config.working_directory) if ground.config.working_directory else opened
+        )
+        session = self.bench.agent_session(placed, ground.workspace)
         checkpoints = Checkpoints(
             journal=self.journal,
             mirror=ground.mirror,

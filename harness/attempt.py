@@ -87,7 +87,8 @@ class AttemptRun:
         if ground.remark:
             self.journal.remark(ground.remark)
         try:
-            self.known.start = ground.start
+            self.known.start, self.known.house = ground.start, ground.house
+            self.known.most_attempts = ground.config.max_attempts
             self._on(ground)
         finally:
             ground.workspace.remove()
@@ -139,7 +140,11 @@ class AttemptRun:
 
     def _heed_wishes(self, config: RepoConfig) -> None:
         """Let the repository's own file lower the budget."""
-        self.meter.tighten(max_iterations=config.max_iterations, max_cost_per_task_usd=config.max_cost)
+        self.meter.tighten(
+            max_iterations=config.max_iterations,
+            max_cost_per_task_usd=config.max_cost,
+            max_daily_cost_usd=config.max_daily_cost,
+        )
 
     def _refuse_broken_environment(self, baseline: Baseline) -> None:
         """Stop before any money is spent; a repository without tests may still get its first ones."""
@@ -195,6 +200,8 @@ class AttemptRun:
             allowed=known.allowed,
             words=known.words,
             prepared=known.prepared,
+            house=known.house,
+            most_attempts=known.most_attempts,
         )
 
 

@@ -16,6 +16,7 @@ class Baseline:
     """How the base commit's own suite does, before any money is spent.
 
     `plan` and `observed` are None where no tests were found; `problem` is None where the suite works.
+    `place` is the directory of the repository that all is about, "" for its root.
     """
 
     commit: str
@@ -24,6 +25,7 @@ class Baseline:
     plan: TestPlan | None
     observed: Observed | None
     problem: EnvironmentProblem | None
+    place: str = ""
 
     @property
     def run(self) -> TestRun | None:

@@ -69,6 +69,7 @@ class Equipment:
                 why="`setup.commands` in .fixwright.yml",
                 env=section.env,
                 timeout_seconds=section.timeout_seconds,
+                directory=self.ground.config.working_directory,
             )
             return self._set_up(plan)
         return NOTHING
@@ -81,8 +82,12 @@ class Equipment:
         if not is_needed(baseline):
             return None
         site = self._site()
-        files = Files(frozenset(site.ground().blobs), lambda path: site.mirror.read_file(site.tree, path))
-        return detect_setup(files, baseline, section, lambda name: phase.has(name, site))
+        place = self.ground.config.working_directory
+        start = f"{place}/" if place else ""
+        names = frozenset(path.removeprefix(start) for path in site.ground().blobs if path.startswith(start))
+        files = Files(names, lambda path: site.mirror.read_file(site.tree, start + path))
+        plan = detect_setup(files, baseline, section, lambda name: phase.has(name, site))
+        return replace(plan, directory=place) if plan else None
 
     def _set_up(self, plan: SetupPlan) -> Prepared:
         with self.journal.phase("set-up") as note:

@@ -164,7 +164,7 @@ class Examination:
         if self._category is Category.CHORE:
             return _Refusal("There are no tests to show that nothing broke.")
         tree = self._runs.base_with_new_tests()
-        plan = self._bench.detect(tree, self._baseline.section) if tree else None
+        plan = self._bench.detect(tree, self._baseline.section, self._baseline.place) if tree else None
         if plan is None:
             return _Refusal("The repository has no tests, and the change brings none that show the fault.")
         return self._examine_with_suite(plan, None)

@@ -5,23 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from domain.errors import GitError
+from domain.errors import ConfigurationError, GitError
 from domain.model import CloneAccess, Outcome, Reason
 from domain.ports import Purpose
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import FileChange
 from harness.git import Mirror
+from harness.house import House, house_of, with_template
 from harness.journal import Journal
 from harness.order import Bench, Ended, Order
 from harness.publish import StartPoint
 from harness.start import Beginning
 from harness.workspace import Workspace, Workspaces
 
+_MISNAMED = (
+    ".fixwright.yaml",
+    "fixwright.yml",
+    "fixwright.yaml",
+    ".github/fixwright.yml",
+    ".github/.fixwright.yml",
+)
+"""Where people put the file who do not remember its name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """What preparing found. `base_sha` is where our branch left the default one; all is judged against it.
 
+    `config` is the repository's own file, and `house` what it says of the presentation of this task.
     `start_tree` is what the worktree began with; `touched` is what differs in it from the base.
     `carried` is the earlier attempt's work, merged onto a newer base, where it begins with that; else "".
     `lost` is for the hand-off: earlier work that conflicts with the base; `remark` is for the issue.
@@ -32,6 +43,7 @@ class Ground:
     base_sha: str
     base_tree: str
     config: RepoConfig
+    house: House
     workspace: Workspace
     start_tree: str
     touched: tuple[FileChange, ...]
@@ -49,24 +61,31 @@ class Preparation:
     journal: Journal
 
     def prepare(self) -> Ground:
-        """Fetch, choose the start, and fill a worktree. Raises Ended, ConfigurationError, GitError."""
+        """Fetch, heed the repository's file, choose the start, fill a worktree.
+
+        Raises Ended, ConfigurationError, GitError.
+        """
         order = self.order
         mirror = self.bench.workspaces.mirror_for(order.repository)
         url = order.access.during(Purpose.FETCH, lambda access: _fetched(mirror, access))
-        default = self._default_head(mirror)
-        beginning = Beginning(mirror, order, self.journal, default)
+        config, house = self._contract(mirror)
+        base_name = house.base(order.repository)
+        default = self._base_head(mirror, house)
+        house = with_template(house, config, mirror, default)
+        beginning = Beginning(mirror, order, self.journal, default, base_name)
         start = beginning.start()
         self.journal.based_on(start.sha)
         base_sha = (mirror.merge_base(start.sha, default) or default) if start.branch else start.sha
-        config = parse_repo_config(mirror.read_file(default, FILE_NAME))
         base_tree, start_tree = mirror.tree_of(base_sha), beginning.tree(start)
+        _require_directory(mirror, base_tree, config.working_directory, base_name)
         return Ground(
             mirror=mirror,
             start=start,
             base_sha=base_sha,
             base_tree=base_tree,
             config=config,
-            workspace=self._workspace(mirror, start, start_tree, url),
+            house=house,
+            workspace=self._workspace(mirror, start, start_tree, url, base_name),
             start_tree=start_tree,
             touched=mirror.changes(base_tree, start_tree),
             carried=beginning.carried,
@@ -85,16 +104,46 @@ class Preparation:
             )
         return head
 
-    def _workspace(self, mirror: Mirror, start: StartPoint, tree: str, url: str) -> Workspace:
+    def _contract(self, mirror: Mirror) -> tuple[RepoConfig, House]:
+        """Read the repository's file, from its default branch alone. Raises Ended, ConfigurationError."""
+        head = self._default_head(mirror)
+        source = mirror.read_file(head, FILE_NAME)
+        config = parse_repo_config(source)
+        self.journal.heeds(config, elsewhere=_misnamed(mirror, head) if source is None else None)
+        return config, house_of(config, str(self.order.task.category))
+
+    def _base_head(self, mirror: Mirror, house: House) -> str:
+        if not house.base_branch:
+            return self._default_head(mirror)
+        head = mirror.default_head(house.base_branch)
+        if not head:
+            raise ConfigurationError(
+                f"{FILE_NAME}: base_branch: there is no branch `{house.base_branch}` in this repository"
+            )
+        return head
+
+    def _workspace(self, mirror: Mirror, start: StartPoint, tree: str, url: str, base_name: str) -> Workspace:
         order = self.order
         workspace = self.bench.workspaces.open(order.task.id, order.attempt.number)
-        branch = start.branch or order.repository.default_branch
+        branch = start.branch or base_name
         try:
             workspace.fill(mirror, start.sha, branch=branch, url=url, tree=tree)
         except (GitError, OSError):
             workspace.remove()
             raise
         return workspace
+
+
+def _require_directory(mirror: Mirror, tree: str, directory: str, branch: str) -> None:
+    if directory and not any(path.startswith(f"{directory}/") for path in mirror.list_files(tree)):
+        raise ConfigurationError(
+            f"{FILE_NAME}: working_directory: there is no directory `{directory}` on `{branch}`"
+        )
+
+
+def _misnamed(mirror: Mirror, head: str) -> str:
+    """Return a file that looks like a contract and is not read, "" where there is none."""
+    return next((path for path in _MISNAMED if mirror.read_file(head, path) is not None), "")
 
 
 def _fetched(mirror: Mirror, access: CloneAccess) -> str:

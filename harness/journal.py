@@ -8,6 +8,7 @@ from typing import Protocol
 
 from domain.claim import Claim, Restatement
 from domain.model import Verdict
+from domain.repo_config import RepoConfig
 
 
 class PhaseNote:
@@ -22,6 +23,12 @@ class Journal(Protocol):
 
     def phase(self, name: str) -> AbstractContextManager[PhaseNote]:
         """Time a stretch of work. Raises Stopped on entry when the attempt must end."""
+
+    def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
+        """Hear what the repository's own file says.
+
+        `elsewhere` is None where there is that file; else the name of one that may have been meant, or "".
+        """
 
     def based_on(self, base_sha: str) -> None:
         """Remember the commit that the attempt started from."""

@@ -25,7 +25,7 @@ LARGEST = 16 * 2**20
 OLDEST = timedelta(hours=24)
 """What a suite depends on beside the repository and its tools, such as the date, changes sooner or later."""
 
-_FORM = "1"
+_FORM = "2"
 """Of what is kept, and of how runs are read. Whoever changes either changes this."""
 
 _log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ class Circumstances:
         plan = self.plan
         facts = [
             *(_FORM, self.tree, str(self.timeout_seconds), self.isolation, self.limits, self.toolkit),
-            *(plan.command, plan.runner, plan.reach, plan.directory, plan.doubt, *plan.arguments),
+            *(plan.command, plan.runner, plan.reach, plan.directory, plan.place, plan.doubt, *plan.arguments),
             *(f"{name}={value}" for name, value in sorted(plan.env.items())),
         ]
         return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -47,10 +47,18 @@ class AttemptMeter:
         self._price = price
         self._disagreed = False
 
-    def tighten(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> None:
+    def tighten(
+        self,
+        *,
+        max_iterations: int | None,
+        max_cost_per_task_usd: Money | None,
+        max_daily_cost_usd: Money | None = None,
+    ) -> None:
         """Lower the caps to what the repository wishes for itself; they are never raised."""
         self._caps = self._caps.tightened(
-            max_iterations=max_iterations, max_cost_per_task_usd=max_cost_per_task_usd
+            max_iterations=max_iterations,
+            max_cost_per_task_usd=max_cost_per_task_usd,
+            max_daily_cost_usd=max_daily_cost_usd,
         )
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from domain.model import Attempt, Outcome, Reason, Repository, Suspect, Task, Ve
 from domain.ports import Agent, Localizer, Sandbox, SandboxPolicy, SandboxSession
 from harness.access import Access
 from harness.handoff import PastAttempt
+from harness.house import PLAIN_HOUSE, House
 from harness.protection import Allowed
 from harness.publish import StartPoint, WipChange
 from harness.setup.phase import SetupPhase
@@ -104,6 +105,8 @@ class Progress:
     allowed: Allowed | None = None
     words: tuple[Allowance, ...] = ()
     prepared: str = ""
+    house: House = PLAIN_HOUSE
+    most_attempts: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,10 @@ class AttemptResult:
     """What maintainers have allowed of this very change."""
     prepared: str = ""
     """What was set up for the tests, and why; "" for nothing."""
+    house: House = PLAIN_HOUSE
+    """How the repository wants this presented."""
+    most_attempts: int | None = None
+    """How many attempts at a task the repository wants at most."""
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 

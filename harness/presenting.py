@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
 from domain.errors import ForgeError
-from domain.model import Pull, Task
+from domain.model import Actor, Pull, Task
 from domain.ports import Capability, Forge, Labelling, RequestingReviews
 
 log = structlog.get_logger(__name__)
@@ -25,23 +26,35 @@ class Manners:
     asks_for_review: bool = False
     sign_off: str = ""
 
-    def present(self, forge: Forge, task: Task, pull: Pull) -> None:
-        """Do what the forge can. What it refuses costs a warning: the draft is what counts."""
-        for what, act in self._acts(forge, task, pull):
+    def present(self, forge: Forge, task: Task, pull: Pull, reviewers: Sequence[str] = ()) -> None:
+        """Do what the forge can; `reviewers` are logins that the repository's own file names.
+
+        What it refuses costs a warning: the draft is what counts.
+        """
+        for what, act in self._acts(forge, task, pull, reviewers):
             try:
                 act()
             except ForgeError as error:
                 log.warning("draft could not be presented", task=task.id, what=what, error=str(error))
 
-    def _acts(self, forge: Forge, task: Task, pull: Pull) -> Iterator[tuple[str, Callable[[], None]]]:
+    def _acts(
+        self, forge: Forge, task: Task, pull: Pull, reviewers: Sequence[str]
+    ) -> Iterator[tuple[str, Callable[[], None]]]:
         where = replace(task.issue, number=pull.number)
         can = forge.capabilities
         if self.labels and Capability.LABELS in can and isinstance(forge, Labelling):
             yield "labels", lambda: forge.add_labels(where, self.labels)
-        if not self.asks_for_review or task.requested_by.is_bot:
-            return
         if Capability.REVIEW_REQUESTS in can and isinstance(forge, RequestingReviews):
-            yield (
-                "review request",
-                lambda: forge.request_review(where.repository_id, pull.number, task.requested_by),
-            )
+            for person in self._people_to_ask(task, reviewers):
+                ask = partial(forge.request_review, where.repository_id, pull.number, person)
+                yield f"review request to {person.login}", ask
+
+    def _people_to_ask(self, task: Task, reviewers: Sequence[str]) -> Iterator[Actor]:
+        """Yield who asked for the work, where the operator wants that, and whom the repository names."""
+        asker = task.requested_by
+        asks_them = self.asks_for_review and not asker.is_bot
+        if asks_them:
+            yield asker
+        for login in dict.fromkeys(name.lower() for name in reviewers):
+            if not asks_them or login != asker.login.lower():
+                yield Actor(id="", login=login)

@@ -19,6 +19,7 @@ from domain.text import Redactor
 from harness import pull_text, report
 from harness.access import Access
 from harness.git import Mirror
+from harness.house import PLAIN_HOUSE, House
 from harness.presenting import Manners
 from harness.verify import VerifiedChange
 
@@ -77,6 +78,11 @@ class Publisher:
         self._redact = redact
         self._manners = manners
 
+    @property
+    def mirror(self) -> Mirror:
+        """The repository, as last fetched."""
+        return self._mirror
+
     def open_pull(
         self,
         task: Task,
@@ -84,23 +90,31 @@ class Publisher:
         start: StartPoint,
         change: VerifiedChange,
         facts: pull_text.PullFacts,
+        house: House = PLAIN_HOUSE,
     ) -> Publication:
-        """Push a verified change and make sure that its draft pull request exists.
+        """Push a verified change and make sure that its draft pull request exists, as the house has it.
 
         Raises BranchMoved, GitError, ForgeError, StaleWrite.
         """
         tree = change.verdict.tree
         if facts.verdict.tree != tree:
             raise PolicyRefusal("the tree to be published is not the tree that was verified")
-        content = _Content(PublicationKind.PULL, tree, facts.claim, pull_text.pull_body(facts))
-        return self.finish(task, self._intend(task, attempt, start, content))
+        content = _Content(PublicationKind.PULL, tree, facts.claim, pull_text.pull_body(facts), house)
+        return self.finish(task, self._intend(task, attempt, start, content), house)
 
-    def push_wip(self, task: Task, attempt: Attempt, start: StartPoint, change: WipChange) -> Publication:
+    def push_wip(
+        self,
+        task: Task,
+        attempt: Attempt,
+        start: StartPoint,
+        change: WipChange,
+        house: House = PLAIN_HOUSE,
+    ) -> Publication:
         """Push unfinished work to the task's branch. Raises BranchMoved, GitError, StaleWrite."""
-        content = _Content(PublicationKind.WIP, change.tree, None, "")
-        return self.finish(task, self._intend(task, attempt, start, content))
+        content = _Content(PublicationKind.WIP, change.tree, None, "", house)
+        return self.finish(task, self._intend(task, attempt, start, content), house)
 
-    def finish(self, task: Task, intent: Publication) -> Publication:
+    def finish(self, task: Task, intent: Publication, house: House = PLAIN_HOUSE) -> Publication:
         """Carry an intent out, or on: each step first looks whether it was done already.
 
         Raises BranchMoved, GitError, ForgeError, StaleWrite.
@@ -112,9 +126,9 @@ class Publisher:
         pull: Pull | None = None
         if intent.kind is PublicationKind.PULL:
             self._still_wanted(task)
-            pull = self._ensure_pull(task, intent)
+            pull = self._ensure_pull(task, intent, house)
             if not self._is_up_already(task):
-                self._manners.present(self._forge, task, pull)
+                self._manners.present(self._forge, task, pull, house.reviewers)
         return self._queue.published(intent, pull=pull)
 
     def _is_up_already(self, task: Task) -> bool:
@@ -128,19 +142,21 @@ class Publisher:
         if (now.state, now.generation) != (task.state, task.generation):
             raise StaleWrite(f"task {task.id} is {now.state} now; its pull request was not opened")
 
-    def _ensure_pull(self, task: Task, intent: Publication) -> Pull:
+    def _ensure_pull(self, task: Task, intent: Publication, house: House) -> Pull:
         repository = self._forge.repository(task.issue.repository_id)
         proposal = PullProposal(
             title=intent.title,
             body=intent.body,
             head_branch=intent.branch,
-            base_branch=repository.default_branch,
+            base_branch=house.base(repository),
             marker=f"task-{task.id}",
         )
         return self._forge.ensure_pull(task.issue.repository_id, proposal)
 
     def _intend(self, task: Task, attempt: Attempt, start: StartPoint, content: _Content) -> Publication:
-        branch, expected = (start.branch, start.lease) if start.branch else self._new_branch(task)
+        branch, expected = (
+            (start.branch, start.lease) if start.branch else self._new_branch(task, content.house)
+        )
         commit = start.sha
         if not start.branch or self._mirror.tree_of(start.sha) != content.tree:
             message = self._redact(
@@ -148,7 +164,8 @@ class Publisher:
                     task,
                     content.claim,
                     co_author=self._forge.noreply_address(task.requested_by),
-                    sign_off=self._manners.sign_off,
+                    sign_off=self._signed_by(content.house),
+                    kind=content.house.kind,
                 )
             )
             commit = self._mirror.commit(content.tree, [start.sha], message, when=attempt.started_at)
@@ -161,12 +178,17 @@ class Publisher:
                 commit_sha=commit,
                 tree=content.tree,
                 expected_sha=expected,
-                title=self._redact(report.pull_title(task)),
+                title=self._redact(report.pull_title(task, _title_kind(content.house))),
                 body=fitted(self._redact(content.body)),
             ),
         )
 
-    def _new_branch(self, task: Task) -> tuple[str, str]:
+    def _signed_by(self, house: House) -> str:
+        """Return who signs commits off: whom the operator chose, or where the repository asks the author."""
+        committer = self._mirror.runner.committer.cleaned()
+        return self._manners.sign_off or (f"{committer.name} <{committer.email}>" if house.signs_off else "")
+
+    def _new_branch(self, task: Task, house: House) -> tuple[str, str]:
         """Return a branch for a task that is on none, and the commit that must be on it ("" for: none).
 
         A branch that holds nothing but a push of ours which came to nothing is taken again. Otherwise it is
@@ -177,7 +199,7 @@ class Publisher:
             if heads.get(intent.branch) == intent.commit_sha:
                 return intent.branch, intent.commit_sha
         for round_ in range(1, MAX_ROUNDS):
-            branch = branch_name(task.issue.number, round_)
+            branch = branch_name(task.issue.number, round_, house.branch_prefix)
             if branch not in heads:
                 return branch, ""
         raise BranchMoved(f"every branch name for issue {task.issue.number} is taken; delete old ones")
@@ -189,3 +211,8 @@ class _Content:
     tree: str
     claim: Claim | None
     body: str
+    house: House
+
+
+def _title_kind(house: House) -> str:
+    return house.kind or "" if house.titled else ""

@@ -36,6 +36,10 @@ _NOTICE = (
     "it is never merged automatically."
 )
 
+_TEMPLATE = (
+    "This repository's own template, for whoever takes the draft on; nothing in it was filled in or ticked:"
+)
+
 _PAIRS = (
     ("the change's own tests", BASE_WITH_TESTS, FIXED_AGAIN),
     ("whole suite", BASE, FIXED),
@@ -63,6 +67,7 @@ class PullFacts:
     allowed: Allowed | None = None
     prepared: str = ""
     edited: bool = False
+    template: str = ""
 
 
 def pull_body(facts: PullFacts) -> str:
@@ -82,6 +87,7 @@ def pull_body(facts: PullFacts) -> str:
             section("Protected paths", _allowed(facts.allowed)) if facts.allowed else "",
             section("Cost and origin", "\n".join(f"- {line}" for line in _origin(facts) if line)),
             f"---\n{_NOTICE}",
+            f"---\n{_TEMPLATE}\n\n{facts.template}" if facts.template else "",
         ]
     )
 

@@ -32,27 +32,36 @@ _TRAILER_BREAKING = re.compile(r"[<>\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 _ADDRESS = re.compile(r"[^\s@<>]{1,200}@[A-Za-z0-9.-]{1,200}")
 
 
-def pull_title(task: Task) -> str:
-    """Return a one-line title that names the issue, within every forge's limit."""
-    suffix = f" (#{task.issue.number})"
-    title = (
-        inert_line(task.title, TITLE_LIMIT - len(suffix)) or f"{task.category} from an issue without a title"
-    )
-    return title + suffix
+def pull_title(task: Task, kind: str = "") -> str:
+    """Return a one-line title that names the issue, within every forge's limit; `kind` begins it, if any."""
+    prefix, suffix = f"{kind}: " if kind else "", f" (#{task.issue.number})"
+    room = TITLE_LIMIT - len(prefix) - len(suffix)
+    title = inert_line(task.title, room) or f"{task.category} from an issue without a title"
+    return prefix + title + suffix
 
 
-def commit_message(task: Task, claim: Claim | None, *, co_author: str = "", sign_off: str = "") -> str:
+def commit_message(
+    task: Task,
+    claim: Claim | None,
+    *,
+    co_author: str = "",
+    sign_off: str = "",
+    kind: str | None = None,
+) -> str:
     """Return the harness' commit message. It closes nothing and credits nobody but the requester.
 
     `co_author` is the requester's address on the forge, "" where it has none; `sign_off` is Name <mail>.
+    `kind` begins the first line: None for the task's category, "" for nothing.
     """
+    begins = str(task.category) if kind is None else kind
     subject = inert_line(task.title, 60) or f"{task.category} for issue {task.issue.number}"
     about = f"Refs issue {task.issue.number}."
     why = one_line(inert(claim.root_cause), 400) if claim else "Unfinished work."
     if _TRAILER_LIKE.match(why):
         why = f"Cause: {why}"  # a line that begins like a trailer is taken for one by some
     trailers = "\n".join(filter(None, [_credit(task.requested_by, co_author), _signed(sign_off)]))
-    parts = [f"{task.category}: {_without_directives(subject)}", _without_directives(why), about, trailers]
+    first = f"{begins}: {_without_directives(subject)}" if begins else _without_directives(subject)
+    parts = [first, _without_directives(why), about, trailers]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

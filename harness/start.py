@@ -23,14 +23,16 @@ _FILES_NAMED = 20
 class Beginning:
     """Where an attempt begins; `remark` and `lost` are filled in on the way.
 
-    `default` is the head of the default branch. `lost` is the hand-off's part about earlier work that cannot
-    be carried on as it is, with its difference; `carried` is its tree where it was merged onto a newer base.
+    `default` is the head of the base branch, and `base_name` what that is called. `lost` is the hand-off's
+    part about earlier work that cannot be carried on as it is, with its difference; `carried` is its tree
+    where it was merged onto a newer base.
     """
 
     mirror: Mirror
     order: Order
     journal: Journal
     default: str
+    base_name: str
     remark: str = ""
     lost: str = ""
     carried: str = ""
@@ -83,7 +85,7 @@ class Beginning:
             raise Ended(
                 Outcome.DECLINED,
                 Reason.CONFLICT,
-                f"The branch `{branch}` has no history in common with `{self._base_name}` any more.",
+                f"The branch `{branch}` has no history in common with `{self.base_name}` any more.",
             )
         try:
             merged = mirror.merge(head, self.default)
@@ -96,12 +98,12 @@ class Beginning:
             raise Ended(
                 Outcome.DECLINED,
                 Reason.CONFLICT,
-                f"`{self._base_name}` has moved on, and conflicts with the branch `{branch}`, which holds "
+                f"`{self.base_name}` has moved on, and conflicts with the branch `{branch}`, which holds "
                 f"commits of other people, in: {files}",
             )
         self.remark = (
-            f"`{self._base_name}` has moved on, and conflicts with my unfinished work on `{branch}` in: "
-            f"{files}\n\nI start again from `{self._base_name}`, with the earlier change at hand."
+            f"`{self.base_name}` has moved on, and conflicts with my unfinished work on `{branch}` in: "
+            f"{files}\n\nI start again from `{self.base_name}`, with the earlier change at hand."
         )
         self.lost = self._told_of(fork, mirror.tree_of(head), files)
         return self._merge(mirror.tree_of(self.default), head, branch, BEGAN_ANEW)
@@ -145,10 +147,6 @@ class Beginning:
     def _is_ours(self, entry: LogEntry) -> bool:
         known = (self.mirror.runner.committer.cleaned(), DEFAULT_COMMITTER)
         return entry.author in {f"{who.name} <{who.email}>" for who in known}
-
-    @property
-    def _base_name(self) -> str:
-        return self.order.repository.default_branch
 
 
 def is_there(mirror: Mirror, sha: str) -> bool:

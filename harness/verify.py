@@ -69,7 +69,8 @@ class Verifier:
     def baseline(self, base_commit: str, config: RepoConfig) -> Baseline:
         """Run the base's suite once, or find it kept, and diagnose it. Raises SandboxError, GitError."""
         tree = self._trees.tree_of(base_commit)
-        survey = self._bench.survey(tree, config.test, look_at_tools=self._kept is not None)
+        place = config.working_directory
+        survey = self._bench.survey(tree, config.test, place, look_at_tools=self._kept is not None)
         plan = survey.plan
         observed: Observed | None = None
         problem: EnvironmentProblem | None = no_tests_found()
@@ -83,6 +84,7 @@ class Verifier:
             commit=base_commit,
             tree=tree,
             section=config.test,
+            place=place,
             plan=plan,
             observed=observed,
             problem=problem,

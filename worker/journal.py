@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from domain.budget import Caps
 from domain.claim import Claim, Restatement
 from domain.errors import Stopped
 from domain.model import Attempt, Phase, Verdict
 from domain.ports import Clock, Ledger, TaskQueue
+from domain.repo_config import RepoConfig
 from domain.text import Redactor
 from harness.journal import PhaseNote
 from harness.transcript import SUMMARY, Transcript
+from worker.contract_words import contract_words
 from worker.halt import Halt
 from worker.redacting import redacted, redacted_verdict
 
@@ -36,6 +39,8 @@ class StoreJournal:
     halt: Halt
     redact: Redactor
     tell: Callable[[str], object]
+    heed: Callable[[str], object]
+    caps: Caps
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
@@ -67,6 +72,10 @@ class StoreJournal:
             )
             self.queue.add_phase(self.attempt, phase)
             log.info("phase ends", attempt=self.attempt.id, phase=name, seconds=round(phase.seconds, 2))
+
+    def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
+        """Tell people what the repository's own file, or that there is none, means for the work."""
+        self.heed(contract_words(config, self.caps, elsewhere=elsewhere))
 
     def based_on(self, base_sha: str) -> None:
         """Remember the starting commit."""

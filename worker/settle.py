@@ -123,9 +123,10 @@ class Settler:
             receipt_url=self.receipts.url_of(receipt),
             allowed=result.allowed,
             prepared=result.prepared,
+            template=result.house.template,
             edited=is_edited(task, self.forge.issue(task.issue)),
         )
-        publisher.open_pull(task, attempt, result.start, result.verified, facts)
+        publisher.open_pull(task, attempt, result.start, result.verified, facts, result.house)
         return self.finish(task, attempt)
 
     def _not_verified(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
@@ -162,11 +163,12 @@ class Settler:
         )
 
     def _plan(self, task: Task, result: AttemptResult) -> Settlement:
+        most = min(self.caps.max_attempts, result.most_attempts or self.caps.max_attempts)
         return settle(
             result.outcome,
             task,
             reason=result.reason,
-            retries=Retries(attempts=self.caps.max_attempts, recoveries=self.max_task_retries),
+            retries=Retries(attempts=most, recoveries=self.max_task_retries),
             now=self.clock.now(),
             retry_after=result.retry_after,
         )
@@ -174,7 +176,7 @@ class Settler:
     def _keep(self, task: Task, attempt: Attempt, result: AttemptResult) -> None:
         """Push unfinished work, so that nothing is lost."""
         if self.publisher is not None and result.wip is not None and result.start is not None:
-            self.publisher.push_wip(task, attempt, result.start, result.wip)
+            self.publisher.push_wip(task, attempt, result.start, result.wip, result.house)
 
     def _say_why_it_waits(self, task: Task, plan: Settlement, result: AttemptResult) -> None:
         if plan.trigger is Trigger.RETRIED:

@@ -31,6 +31,7 @@ from domain.text import Redactor
 from harness import report
 from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
+from harness.house import known_house
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
 from harness.presenting import Manners
@@ -194,7 +195,7 @@ class TaskWork:
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
         self._attempt = shop.queue.begin_attempt(task)
-        if self._went_on_publishing():
+        if self._went_on_publishing(repository):
             return None
         self._settler.voice.status(task, self._started(self._attempt))
         self._tell_of_edits()
@@ -244,6 +245,8 @@ class TaskWork:
             halt=self._halt,
             redact=shop.redact,
             tell=lambda text: self._settler.voice.say(task, "remark", text),
+            heed=lambda words: self._settler.voice.status(task, f"{self._started(attempt)}\n\n{words}"),
+            caps=shop.caps,
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result
@@ -251,7 +254,7 @@ class TaskWork:
     def _transcript(self, attempt: Attempt) -> Transcript:
         return Transcript(transcript_path(self._shop.transcripts, attempt), self._shop.redact)
 
-    def _went_on_publishing(self) -> bool:
+    def _went_on_publishing(self, repository: Repository) -> bool:
         """Carry a publication on that a crash interrupted, before anything is paid for again."""
         attempt, publisher = self._opened(), self._settler.publisher
         if publisher is None:
@@ -259,7 +262,8 @@ class TaskWork:
         for publication in self._shop.queue.publications(self._task.id):
             if publication.attempt_id != attempt.id:
                 continue
-            done = publication if publication.done_at else publisher.finish(self._task, publication)
+            house = known_house(publisher.mirror, repository, self._task)
+            done = publication if publication.done_at else publisher.finish(self._task, publication, house)
             if done.kind is PublicationKind.PULL:
                 self._settler.finish(self._task, attempt)
                 return True

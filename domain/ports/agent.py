@@ -35,8 +35,10 @@ class Brief:
 
     `ci` is the end of the logs of continuous integration that failed on the branch as it stands.
     `guidance` is what the repository itself says of style and tests, from its base branch.
-    `seconds_used` is what earlier lives of the same attempt have used of its time. With `sum_up`, the account
-    of an attempt that reached a limit, the agent does no work: it sums up what that tells.
+    `seconds_used` is what earlier lives of the same attempt have used of its time, `most_seconds` a cap on it
+    that is lower than the agent's own. `directory` is where its commands begin, "" for the root. With
+    `sum_up`, the account of an attempt that reached a limit, the agent does no work: it sums up what that
+    tells.
     """
 
     category: Category
@@ -54,6 +56,8 @@ class Brief:
     resume_messages: tuple[Mapping[str, object], ...] = ()
     skip_restatement: bool = False
     seconds_used: float = 0.0
+    most_seconds: float | None = None
+    directory: str = ""
     sum_up: str = ""
 
 
@@ -77,7 +81,13 @@ class Meter(Protocol):
 
     model: str
 
-    def tighten(self, *, max_iterations: int | None, max_cost_per_task_usd: Money | None) -> None:
+    def tighten(
+        self,
+        *,
+        max_iterations: int | None,
+        max_cost_per_task_usd: Money | None,
+        max_daily_cost_usd: Money | None = None,
+    ) -> None:
         """Lower the caps to what the repository wishes for itself; they are never raised."""
 
     def check(self) -> None:

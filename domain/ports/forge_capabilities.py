@@ -164,6 +164,7 @@ class RequestingReviews(Protocol):
     def request_review(self, repository_id: str, pull_number: int, reviewer: Actor) -> None:
         """Ask somebody to review a pull request; a second time changes nothing.
 
+        Where only a name is known, as from a repository's own file, the reviewer's id is "".
         Raises ForgeError where the forge will not ask this one: its own author, or who has no access.
         """
 

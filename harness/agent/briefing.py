@@ -46,6 +46,11 @@ def work_text(brief: Brief, restatement: Restatement | None, delimiter: str) -> 
         parts.append(_understood(restatement))
     if brief.test_command:
         parts.append(f"The repository's tests are run with: {one_line(brief.test_command, 500)}")
+    if brief.directory:
+        parts.append(
+            f"Your commands begin in /work/{brief.directory}, the part of the repository that this is about. "
+            "Paths in these notes are from the root, /work."
+        )
     if brief.suspects:
         parts.append(
             "Places that the fix may touch, as ranked by a program (a hint, not a fact):\n"

@@ -29,11 +29,17 @@ class LeadsOut(Exception):
     """A path leads out of the worktree; the message says which and how."""
 
 
-def require_inside(program: str, arguments: tuple[str, ...], link_at: LinkAt) -> None:
-    """Check every path in a program's arguments. Raises LeadsOut naming the first that leads out."""
+def require_inside(program: str, arguments: tuple[str, ...], link_at: LinkAt, directory: str = "") -> None:
+    """Check every path in a program's arguments. Raises LeadsOut naming the first that leads out.
+
+    Relative ones are from `directory` in the worktree, which itself must not lead out any more.
+    """
+    if directory:
+        _follow(directory, directory, link_at)
     for argument in arguments:
         for path in paths_in(program, argument):
-            _follow(path, argument, link_at)
+            is_relative = not path.startswith("/") and not _HOME.match(path)
+            _follow(f"{directory}/{path}" if directory and is_relative else path, argument, link_at)
 
 
 def paths_in(program: str, argument: str) -> Iterator[str]:

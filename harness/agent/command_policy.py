@@ -75,14 +75,17 @@ class CommandPolicy:
         """Every program that may run, sorted."""
         return tuple(sorted(self.allowed | self.helpers))
 
-    def judge(self, command: str, link_at: LinkAt) -> Words | Refusal:
-        """Return the words to execute, or why not. `link_at` tells the links in the worktree."""
+    def judge(self, command: str, link_at: LinkAt, directory: str = "") -> Words | Refusal:
+        """Return the words to execute, or why not. `link_at` tells the links in the worktree.
+
+        `directory` is where in it the command begins.
+        """
         try:
             words = split_command(command)
             self._require_allowed(words.words[0])
             program, arguments = words.words[0], words.words[1:]
             _require_no_starting(program, arguments)
-            require_inside(program, arguments, link_at)
+            require_inside(program, arguments, link_at, directory)
         except (Unusable, LeadsOut) as problem:
             return Refusal(str(problem))
         return words

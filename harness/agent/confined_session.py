@@ -16,6 +16,7 @@ from domain.model import CommandResult
 from domain.ports import SandboxSession
 from harness.agent.command_policy import CommandPolicy, Refusal
 from harness.agent.command_words import Words
+from harness.agent.starting_in import StartingIn
 from harness.sandbox.results import unsendable
 
 RUNNER = "run-words"
@@ -35,13 +36,14 @@ class ConfinedSession:
         self._inner = inner
         self._policy = policy
         self._tree = tree
+        self._directory = inner.directory if isinstance(inner, StartingIn) else ""
 
     def run(self, command: str, deadline_seconds: float) -> CommandResult:
         """Run an allowed command; any other one is answered with the reason. Raises SandboxError."""
         refusal = unsendable(command)
         if refusal is not None:
             return refusal
-        judged = self._policy.judge(command, self._link_at)
+        judged = self._policy.judge(command, self._link_at, self._directory)
         if isinstance(judged, Refusal):
             return _not_run(command, judged.why)
         order = _encoded(judged)

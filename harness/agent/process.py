@@ -89,11 +89,12 @@ class ChildAgent:
 
         Raises AgentFailure, ProviderUnavailable, Stopped, SandboxError.
         """
+        wall_seconds = min(self._settings.wall_seconds, brief.most_seconds or self._settings.wall_seconds)
         attendance = Attendance(
             session=session,
             meter=meter,
             observer=observer,
-            deadline=self._monotonic() + self._settings.wall_seconds - brief.seconds_used,
+            deadline=self._monotonic() + wall_seconds - brief.seconds_used,
             command_seconds=self._settings.command_seconds,
             monotonic=self._monotonic,
         )
@@ -103,7 +104,7 @@ class ChildAgent:
                 raise AssertionError("prestart makes a child or raises")
             return attendance.serve(self._child, brief)
         except WallClock:
-            minutes = self._settings.wall_seconds / 60
+            minutes = wall_seconds / 60
             return AgentReport(
                 restatement=attendance.restatement,
                 claim=None,

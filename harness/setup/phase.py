@@ -125,7 +125,9 @@ def _prepared(
     for each in ecosystems:
         env |= {**each.always, **each.after}
     paths = [path for each in ecosystems for path in each.path]
-    paths += [f"{WORK}/{each.path}/bin" for each in record.made if each.path in {".venv", "venv"}]
+    start = f"{plan.directory}/" if plan.directory else ""
+    venvs = {".venv", "venv", f"{start}.venv", f"{start}venv"}
+    paths += [f"{WORK}/{each.path}/bin" for each in record.made if each.path in venvs]
     how = "from the cache" if from_cache else "run now"
     remarks = "".join(f"; {remark}" for remark in record.remarks)
     return Prepared(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ class SetupPlan:
     """Commands with their variables, seconds for all of them, and where they come from.
 
     `needs` are programs without which none of it makes sense; `commands` never came from an issue or a model.
+    They are run in `directory`, from the root, "" for it.
     """
 
     commands: tuple[str, ...]
@@ -25,11 +27,16 @@ class SetupPlan:
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: int = 900
     needs: tuple[str, ...] = ()
+    directory: str = ""
 
     @property
     def shown(self) -> str:
         """The commands in one line."""
         return "; ".join(self.commands)
+
+    def placed(self, command: str) -> str:
+        """Return a command as the shell gets it."""
+        return f"cd {shlex.quote(self.directory)} || exit 1\n{command}" if self.directory else command
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +46,17 @@ class Ground:
     tree: str
     blobs: Mapping[str, str]
 
-    def inputs(self, commands: Sequence[str]) -> dict[str, str]:
+    def inputs(self, commands: Sequence[str], directory: str = "") -> dict[str, str]:
         """Return what a result depends on: manifests, lockfiles, and files that the commands name."""
         words = {word.removeprefix("./") for word in words_in(commands)}
+        words |= {f"{directory}/{word}" for word in words} if directory else set()
         makes = {"make", "just", "task"} & words
         builders = {"Makefile", "makefile", "GNUmakefile", "justfile", "Taskfile.yml"} if makes else set()
+        placed_builders = builders | {f"{directory}/{name}" for name in builders if directory}
         return {
             path: blob
             for path, blob in self.blobs.items()
-            if path in words or path in builders or is_manifest(path)
+            if path in words or path in placed_builders or is_manifest(path)
         }
 
     def ecosystems(self, commands: Sequence[str]) -> tuple[Ecosystem, ...]:
@@ -61,7 +70,9 @@ def key_of(plan: SetupPlan, ground: Ground, toolchains: Mapping[str, str]) -> st
         "format": FORMAT,
         "commands": plan.commands,
         "env": dict(plan.env),
-        "inputs": ground.inputs(plan.commands),
+        "inputs": ground.inputs(plan.commands, plan.directory),
         "toolchains": dict(toolchains),
     }
+    if plan.directory:
+        said["directory"] = plan.directory
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]

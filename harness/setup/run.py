@@ -125,7 +125,8 @@ class SetupRun:
         before = [python_prologue()] if any(each.name == "python" for each in self.ecosystems) else []
         for command in (*before, *self.plan.commands):
             began = time.monotonic()
-            result = session.run(command, until - began)
+            given = self.plan.placed(command) if command in self.plan.commands else command
+            result = session.run(given, until - began)
             _log.info(
                 "set-up command ended",
                 command=_shown(command, self.plan),

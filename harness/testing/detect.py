@@ -12,7 +12,7 @@ from harness.testing.files import walk
 from harness.testing.manifests import FINDERS, make_plan
 from harness.testing.paths import TEST_DIRECTORIES
 from harness.testing.plan import TestPlan
-from harness.testing.python_tests import has_python_root, python_environment, python_plan
+from harness.testing.python_tests import WORK, has_python_root, python_environment, python_plan
 from harness.testing.scripts import look_behind
 
 _ALWAYS = {"CI": "true", "NO_COLOR": "1", "FORCE_COLOR": "0"}
@@ -44,16 +44,34 @@ _DEEPEST = 3
 _MOST_PLACES = 40
 
 
-def detect(tree: Path, section: TestSection) -> TestPlan | None:
-    """Return how the tests of a tree are run and why, or None where no tests were found."""
+def detect(tree: Path, section: TestSection, place: str = "") -> TestPlan | None:
+    """Return how the tests of a tree are run and why, or None where no tests were found.
+
+    `place` is the directory of the tree that all is about, "" for its root.
+    """
+    part = tree / place
     if section.command is not None:
-        return _with_environment(_configured(tree, section.command), section)
-    plan = _at_root(tree) or _below(tree) or make_plan(tree, "")
+        plan: TestPlan | None = _configured(part, section.command)
+    else:
+        plan = _at_root(part) or _below(part) or make_plan(part, "")
     if plan is None:
         return None
     if plan.env == {}:
-        plan = replace(plan, env=python_environment(tree) if _is_python(plan) else {})
-    return _with_environment(plan, section)
+        plan = replace(plan, env=python_environment(part) if _is_python(plan) else {})
+    return _with_environment(_placed(plan, place), section)
+
+
+def _placed(plan: TestPlan, place: str) -> TestPlan:
+    """Return a plan that was made for a directory as one for the whole tree."""
+    if not place:
+        return plan
+    env = dict(plan.env)
+    if "PYTHONPATH" in env:
+        roots = env["PYTHONPATH"].split(":")
+        env["PYTHONPATH"] = ":".join(f"{WORK}/{place}{root.removeprefix(WORK)}" for root in roots)
+    directory = f"{place}/{plan.directory}" if plan.directory else place
+    fallback = _placed(plan.fallback, place) if plan.fallback else None
+    return replace(plan, env=env, directory=directory, place=place, fallback=fallback)
 
 
 def _configured(tree: Path, text: str) -> TestPlan:

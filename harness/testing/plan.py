@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,7 +42,8 @@ class TestPlan:
     """What to run at the root of a checkout.
 
     `reach` says how options, and test files, get to the runner, and `arguments` with what it is called.
-    `directory` is where the runner starts, "" for the root. `doubt` is a reason, known already, why its
+    `place` is the directory that the command is run in and `directory` where the runner starts, both from the
+    root and "" for it. `doubt` is a reason, known already, why its
     success would prove nothing. `fallback` is the plan to use when the runner is not installed.
     """
 
@@ -54,8 +56,14 @@ class TestPlan:
     reach: Reach = Reach.ENVIRONMENT
     arguments: tuple[str, ...] = ()
     directory: str = ""
+    place: str = ""
     doubt: str = ""
     fallback: TestPlan | None = None
+
+    @property
+    def shown(self) -> str:
+        """What a person would type at the root to run this."""
+        return f"cd {shlex.quote(self.place)} && {self.command}" if self.place else self.command
 
     @property
     def direct(self) -> bool:

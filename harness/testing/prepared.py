@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,9 @@ def prepare(plan: TestPlan, targets: Sequence[str] = ()) -> Prepared:
     command = recorded(shown) if plan.runner is Runner.UNITTEST else shown
     if adapter.captures:
         command = f"{{ {command}\n}} > {SCRATCH}/{OUTPUT_FILE} 2>&1"
+    if plan.place:
+        command = f"cd {shlex.quote(plan.place)} || exit 127\n{command}"
+        shown = f"cd {shlex.quote(plan.place)} && {shown}"
     added = dict(extension.env)
     if plan.reach is Reach.ENVIRONMENT:
         added.update(extension.env_behind)

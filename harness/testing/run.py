@@ -54,7 +54,7 @@ class RunRequest:
         """Return the record of this run as far as it is known when it begins."""
         return TestRun(
             name=self.name,
-            command=self.plan.command,
+            command=self.plan.shown,
             tree=self.tree,
             status=RunStatus.COULD_NOT_RUN,
             exit_code=-1,
@@ -104,15 +104,15 @@ class TestBench:
         """Say in one line how runs are isolated."""
         return self._sandbox.isolation
 
-    def detect(self, tree: str, section: TestSection) -> TestPlan | None:
-        """Find the test command of a tree. Raises GitError."""
-        return self.survey(tree, section, look_at_tools=False).plan
+    def detect(self, tree: str, section: TestSection, place: str = "") -> TestPlan | None:
+        """Find the test command of a tree, or of a directory in it. Raises GitError."""
+        return self.survey(tree, section, place, look_at_tools=False).plan
 
-    def survey(self, tree: str, section: TestSection, *, look_at_tools: bool) -> Survey:
+    def survey(self, tree: str, section: TestSection, place: str = "", *, look_at_tools: bool) -> Survey:
         """Find the test command of a tree, and the tools that are there. Raises SandboxError, GitError."""
         checkout = self._checkouts.fresh(tree)
         try:
-            plan = detect(checkout, section)
+            plan = detect(checkout, section, place)
             return Survey(plan, self._toolkit(checkout) if look_at_tools and plan else "")
         finally:
             self._checkouts.discard(checkout)

@@ -99,6 +99,7 @@ def request(desk: Desk, pull_number: int, reviewer: Actor) -> None:
     GitHub itself ignores whoever is asked already, and refuses who cannot read the repository.
     """
     login = login_now(desk, reviewer.id) if reviewer.id.isascii() and reviewer.id.isdecimal() else ""
+    login = login or ("" if reviewer.id else reviewer.login)
     if not login:
         raise NotFound(f"there is no account {reviewer.id!r} to ask for a review")
     desk.call("POST", f"/pulls/{pull_number}/requested_reviewers", body={"reviewers": [login]})

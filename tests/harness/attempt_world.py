@@ -12,6 +12,7 @@ from domain.claim import Claim, Restatement
 from domain.errors import Stopped
 from domain.model import Actor, Attempt, Category, IssueRef, Repository, Task, Verdict
 from domain.ports import Agent, Sandbox, SandboxPolicy
+from domain.repo_config import RepoConfig
 from domain.states import State
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.handoff import PastAttempt
@@ -41,6 +42,7 @@ class MemoryJournal:
     remarks: list[str] = field(default_factory=list)
     summaries: list[str] = field(default_factory=list)
     base: str = ""
+    heeded: list[tuple[RepoConfig, str | None]] = field(default_factory=list)
     stop_in: str = ""
 
     @contextmanager
@@ -52,6 +54,9 @@ class MemoryJournal:
             yield note
         finally:
             self.phases.append((name, note.text))
+
+    def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
+        self.heeded.append((config, elsewhere))
 
     def based_on(self, base_sha: str) -> None:
         self.base = base_sha
