@@ -210,8 +210,10 @@ class ExtraChecks(StagedChecks):
         number = forge.ensure_pull(repository_id, proposal()).number
         for _ in range(2):
             forge.request_review(repository_id, number, person)
-        with pytest.raises(ForgeError):
-            forge.request_review(repository_id, number, Actor(id="987654321", login="nobody"))
+        forge.request_review(repository_id, number, Actor(id="", login=person.login))
+        for nobody in (Actor(id="987654321", login="nobody"), Actor(id="", login="nobody")):
+            with pytest.raises(ForgeError):
+                forge.request_review(repository_id, number, nobody)
 
     @needs(Capability.REVIEWS)
     def test_review_threads_are_read_whole_and_answered_once(

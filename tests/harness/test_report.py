@@ -233,3 +233,16 @@ def test_titles_and_commit_subjects_close_skip_and_ping_nothing() -> None:
         assert "loses #7" not in text and "org/other#2" not in text
         assert "[skip ci]" not in text and "@all" not in text
     assert report.pull_title(task).endswith(" (#12)")
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins"), [(None, "bug: "), ("fix", "fix: "), ("refactor", "refactor: "), ("", "")]
+)
+def test_a_repository_chooses_how_a_commit_begins(kind: str | None, begins: str) -> None:
+    task = a_task(title="It breaks")
+    assert report.commit_message(task, None, kind=kind).startswith(f"{begins}It breaks\n")
+
+
+def test_a_kind_in_a_title_keeps_it_within_the_limit() -> None:
+    made = report.pull_title(a_task(title="x" * 500), "fix")
+    assert made.startswith("fix: xxx") and made.endswith(" (#12)") and len(made) <= report.TITLE_LIMIT

@@ -313,3 +313,26 @@ def test_no_path_that_the_kernel_would_take_outside_passes(
 
 def test_every_part_of_an_argument_is_looked_at() -> None:
     assert {"/a", "b", "/c", "d=/e", "/e"} <= {*paths_in("x", "--o=/a:b,/c"), *paths_in("x", "q=d=/e")}
+
+
+@pytest.mark.parametrize(
+    ("command", "inside"),
+    [
+        ("cat x.py", True),
+        ("cat ../../setup.py", True),
+        ("cat ../../../etc/passwd", False),
+        ("cat /work/setup.py", True),
+        ("cat /etc/passwd", False),
+        ("cat out", False),
+        ("ls", True),
+    ],
+)
+def test_relative_paths_are_from_where_the_command_begins(command: str, inside: bool) -> None:
+    links = {("libs", "calc", "out"): "/etc/passwd"}
+    judged = POLICY.judge(command, links.get, "libs/calc")
+    assert isinstance(judged, Words) is inside, judged
+
+
+def test_a_directory_that_became_a_link_is_no_place_to_begin() -> None:
+    judged = POLICY.judge("ls", {("libs",): "/"}.get, "libs/calc")
+    assert isinstance(judged, Refusal) and "leads out" in judged.why

@@ -337,3 +337,32 @@ def test_scripts_that_call_one_another_without_end_are_left_at_once(tmp_path: Pa
 
     assert found(tmp_path, files) is not None
     assert found(tmp_path, files, command="make test") is not None
+
+
+PARTS = {
+    "api/tests/test_a.py": PYTEST_TEST,
+    "api/src/api/__init__.py": "",
+    "web/package.json": '{"scripts": {"test": "jest"}}',
+}
+
+
+def test_one_part_of_a_monorepo_is_looked_at_alone(tmp_path: Path) -> None:
+    found(tmp_path, PARTS)
+    plan = detect(tmp_path, TestSection(), "api")
+    assert plan is not None
+    assert (plan.command, plan.runner, plan.place, plan.directory) == (
+        "python3 -m pytest", Runner.PYTEST, "api", "api",
+    )  # fmt: skip
+    assert plan.env["PYTHONPATH"] == "/work/api/src:/work/api"
+    ready = prepare(plan, ["api/tests/test_a.py"])
+    assert ready.command.startswith("cd api || exit 127\n") and ready.shown.startswith("cd api && python3")
+    assert "./tests/test_a.py" in ready.command or " tests/test_a.py" in ready.command
+    other = detect(tmp_path, TestSection(), "web")
+    assert other is not None and (other.runner, other.shown) == (Runner.JEST, "cd web && npm test")
+
+
+def test_a_configured_command_runs_in_its_part_line_by_line(tmp_path: Path) -> None:
+    found(tmp_path, {"my part/x": ""})
+    plan = detect(tmp_path, TestSection(command="set -e\nmake test"), "my part")
+    assert plan is not None
+    assert prepare(plan).command.startswith("cd 'my part' || exit 127\n")
