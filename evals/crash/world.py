@@ -173,6 +173,7 @@ class World:
             transcripts=self.root / "transcripts",
             redact=Redactor(),
             receipts=self._clerk(ledger, fuse),
+            serving=self._serving,
             lease_seconds=LEASE_SECONDS,
         )
         return Loop(shop, NoBell(), identity=f"worker/{secrets.token_hex(4)}", poll_seconds=5)

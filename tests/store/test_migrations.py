@@ -48,7 +48,13 @@ ROWS_OF_0005 = f"""
 ROWS_OF_0006 = f"""
     INSERT INTO allowances VALUES (2, 1, 'RH002-{"a" * 16}', '7', 'ada', 'c3', 't');
 """
-ROWS = [ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004, ROWS_OF_0005, ROWS_OF_0006]
+ROWS_OF_0007 = """
+    INSERT INTO errands (delivery, kind, event, admission) VALUES (1, 'RepositoryChanged', '{}', 'errand');
+    INSERT INTO redeliveries VALUES ('local', 'd', 1, 't');
+"""
+ROWS = [
+    *(ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004, ROWS_OF_0005, ROWS_OF_0006, ROWS_OF_0007),
+]
 """What a database may hold after each migration; a new migration adds its own."""
 
 LATEST = len(known_migrations())
