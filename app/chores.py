@@ -31,7 +31,7 @@ TIDY_EVERY = timedelta(days=7)
 
 def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, database: Database) -> Housekeeping:
     """Return what the worker does between tasks."""
-    inbox, clock = SqliteInbox(database, settings.labels), shop.clock
+    inbox, clock = SqliteInbox(database, settings.labels, settings.max_queued), shop.clock
     mirrors = _mirror_keeper(settings, shop)
     transcripts = partial(
         keep_transcripts, shop.transcripts, shop.queue, clock, _keeping(settings, "transcripts")

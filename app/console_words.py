@@ -48,6 +48,9 @@ _WAITS_FOR = {
     Reason.SANDBOX: "The operator: no sandbox that holds can be had; see the worker's log, then resume.",
     Reason.INTERNAL_ERROR: "The operator: see the worker's log, then resume.",
     Reason.NOT_PERMITTED: "Somebody with write permission who puts the label on.",
+    Reason.RIGHT_LOST: f"A maintainer who wants the work: who asked may not ask any more; {_RESUME}.",
+    Reason.OUT_OF_REACH: "A repository that can be written to: see why it cannot; then it goes on by itself.",
+    Reason.VISIBILITY_CHANGED: f"A maintainer's look: the repository was made public or private; {_RESUME}.",
     Reason.WITHDRAWN: "Nothing: it was stopped, as asked.",
 }
 

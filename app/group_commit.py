@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 5.0
 RETRY_SECONDS = 2.0
 """How long a failed batch is tried again, delivery by delivery, before the rest is given up."""
 
-_STIRRING = frozenset({Admission.QUEUED, Admission.SIGNAL})
+_STIRRING = frozenset({Admission.QUEUED, Admission.SIGNAL, Admission.ERRAND})
 
 
 class NotStored(Exception):

@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
-from functools import partial
 from importlib.metadata import entry_points
 
 import structlog
@@ -77,9 +76,10 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
     """
     clock = SystemClock()
     database = _open_database(settings)
+    serving = settings.serving({})
     writer = DeliveryWriter(
-        SqliteInbox(database, categories=settings.labels),
-        partial(admit, serving=settings.serving({})),
+        SqliteInbox(database, settings.labels, settings.max_queued),
+        lambda event: admit(event, serving, clock.now()),
         after_commit=Bell(settings.bell_path).ring,
     )
     door = Door(

@@ -78,6 +78,14 @@ class CommonSettings(BaseSettings):
         "0: nothing may be spent.",
         examples=["20.00"],
     )
+    max_queued: Count = Field(
+        default=100,
+        ge=1,
+        le=100_000,
+        description="Tasks of one repository that may wait. A label beyond queues nothing, says so on the"
+        " issue, and is taken up by a sweep when there is room.",
+        examples=["100"],
+    )
     checkpoints: Literal["service", "external"] = Field(
         default="service",
         description="Who moves the database's write-ahead log into it: the service, or another program "
@@ -271,6 +279,16 @@ class WorkerSettings(
     poll_seconds: Count = Field(
         default=5, ge=1, le=300, description="Seconds between two looks at the queue.", examples=["5"]
     )
+
+    @model_validator(mode="after")
+    def _pull_labels_ask_for_nothing(self) -> Self:
+        for label in self.pull_labels:
+            if label.strip().lower() in self.labels:
+                raise ValueError(
+                    f"{PREFIX}PULL_LABELS: holds {label!r}, which is a label that asks for work "
+                    f"({PREFIX}LABELS); for example {PREFIX}PULL_LABELS=fixwright"
+                )
+        return self
 
     @model_validator(mode="after")
     def _estimate_is_stated(self) -> Self:

@@ -114,6 +114,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         redact=redact,
         receipts=receipts,
         watches=SqliteWatches(database, clock),
+        serving=serving,
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,

@@ -1,9 +1,13 @@
-"""What the outside can tell us, and the commands that people write in comments."""
+"""What the outside can tell us, and the commands that people write in comments.
+
+An event's `at` is when it happened by the forge's own clock, None where its delivery does not tell.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from domain.model import Actor, IssueRef
@@ -20,6 +24,7 @@ class IssueLabelled:
     label: str
     title: str
     body: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,7 @@ class IssueUnlabelled:
     issue: IssueRef
     actor: Actor
     label: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,7 @@ class IssueClosed:
 
     issue: IssueRef
     actor: Actor
+    at: datetime | None = None
 
 
 class Verb(StrEnum):
@@ -65,6 +72,7 @@ class CommandGiven:
     text: str
     title: str | None = None
     body: str | None = None
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +86,7 @@ class PullClosed:
     actor: Actor
     head_branch: str
     merged: bool
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

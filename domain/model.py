@@ -84,6 +84,9 @@ class Reason(StrEnum):
     SANDBOX = "sandbox"
     INTERNAL_ERROR = "internal_error"
     NOT_PERMITTED = "not_permitted"
+    RIGHT_LOST = "right_lost"
+    OUT_OF_REACH = "out_of_reach"
+    VISIBILITY_CHANGED = "visibility_changed"
     WITHDRAWN = "withdrawn"
 
 
@@ -140,13 +143,14 @@ class Issue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """A comment on an issue or pull request."""
+    """A comment on an issue or pull request. `changed_at` is None where the forge does not say."""
 
     id: str
     author: Actor
     body: str
     created_at: datetime
     url: str
+    changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +197,10 @@ class CloneAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One issue being worked on. Moves only along `domain.states.TRANSITIONS`."""
+    """One issue being worked on. Moves only along `domain.states.TRANSITIONS`.
+
+    `word_at` is when, by the forge's clock, the newest word was said that has moved it, where that is known.
+    """
 
     id: int
     issue: IssueRef
@@ -213,6 +220,7 @@ class Task:
     not_before: datetime | None = None
     wip_sha: str = ""
     wip_branch: str = ""
+    word_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

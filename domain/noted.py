@@ -1,11 +1,11 @@
-"""Events that are read and written down, while nothing acts on them by itself."""
+"""Events of places, pull requests and reviews: written down; what acts on one of them says so in `policy`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from domain.model import Actor
+from domain.model import Actor, IssueRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Noted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueChanged(Noted):
-    """An issue was opened, edited or opened again; `labels` are those on it now.
+    """An issue was opened, edited, locked or opened again; `labels` are those on it now.
 
     A label that it was opened with is no wish for work: a template puts labels on in anybody's name.
     """
@@ -33,6 +33,13 @@ class IssueChanged(Noted):
     labels: tuple[str, ...] = ()
     title_changed: bool = False
     body_changed: bool = False
+
+    @property
+    def issue(self) -> IssueRef:
+        """Which issue. Raises ValueError where it has no number."""
+        if self.number is None:
+            raise ValueError("an issue has a number")
+        return IssueRef(forge=self.forge, repository_id=self.repository_id, number=self.number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
-from domain.noted import Noted
+from domain.noted import InstallationChanged, IssueChanged, Noted, RepositoryChanged
 from domain.ports import Admission
 from domain.repo_sections import DEFAULT_BRANCH_PREFIX
 from domain.states import State, Trigger, is_legal
@@ -26,7 +26,15 @@ from domain.states import State, Trigger, is_legal
 MAX_RECOVERIES = 5
 """How often a task is taken up again after crashes and outages before a person has to look; a default."""
 
+AGE_WINDOW = timedelta(hours=24)
+"""A wish that is older when it reaches us begins nothing by itself: who wished may have thought again."""
+
+PARKED = frozenset({Reason.OUT_OF_REACH, Reason.RIGHT_LOST, Reason.VISIBILITY_CHANGED})
+"""Reasons that say nothing against the work: it goes on from its last step when they are over."""
+
 _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
+
+_UNDER_WAY = frozenset({State.QUEUED, State.RUNNING})
 
 _MOVING_NOTHING = frozenset({Verb.BUDGET, Verb.ALLOW})
 """Commands that move no task by themselves: their own desks answer them."""
@@ -48,18 +56,31 @@ class Serving:
         """Tell whether a repository is on the allowlist."""
         return f"{forge}:{repository_name}".lower() in self.repositories
 
+    def still_serves(self, forge: str, known_as: str, name: str) -> bool:
+        """Tell whether a repository that was served as `known_as` and is called `name` now still is.
 
-def admit(event: Event, serving: Serving) -> Admission:
+        Another name does no harm (work is known by the repository's id); another owner does, unless the
+        operator serves repositories of that owner, too.
+        """
+        if self.serves(forge, name):
+            return True
+        prefix = f"{forge}:{name.partition('/')[0]}/".lower()
+        is_owner_known = any(served.startswith(prefix) for served in self.repositories)
+        return self.serves(forge, known_as) and is_owner_known
+
+
+def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admission:
     """Decide at the door what a well-signed event may lead to, from the event and the settings alone.
 
     Whether its sender may ask for anything is decided later, by the worker, with a fresh look at the forge.
     A closed issue and a closed or merged pull request are facts, not wishes: they are heard from bots (merge
     queues, stale bots) and from our own account (a maintainer's, where the service uses a personal token).
+    With `now`, what asks for work and is older than the age window is too old.
     """
     if isinstance(event, Uninteresting):
         return Admission.UNINTERESTING
     if isinstance(event, Noted):
-        return Admission.NOTED
+        return _admit_noted(event)
     if isinstance(event, IssueClosed | PullClosed):
         return Admission.SIGNAL
     if event.actor.is_bot or event.actor.id == serving.own_ids.get(event.issue.forge):
@@ -67,10 +88,44 @@ def admit(event: Event, serving: Serving) -> Admission:
     if isinstance(event, IssueLabelled):
         if not serving.serves(event.issue.forge, event.repository_name):
             return Admission.NOT_SERVED
-        return Admission.QUEUED if category_of(event.label, serving) else Admission.OTHER_LABEL
+        if not category_of(event.label, serving):
+            return Admission.OTHER_LABEL
+        return Admission.TOO_OLD if _is_too_old(event, now) else Admission.QUEUED
+    if isinstance(event, CommandGiven) and event.verb is not Verb.CANCEL and _is_too_old(event, now):
+        return Admission.TOO_OLD
     if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
         return Admission.OTHER_LABEL
     return Admission.SIGNAL
+
+
+def _admit_noted(event: Noted) -> Admission:
+    if isinstance(event, RepositoryChanged | InstallationChanged):
+        return Admission.ERRAND
+    if isinstance(event, IssueChanged) and event.number is not None:
+        is_text = event.action == "edited" and (event.title_changed or event.body_changed)
+        return Admission.SIGNAL if is_text or event.action == "locked" else Admission.NOTED
+    return Admission.NOTED
+
+
+def _is_too_old(event: IssueLabelled | CommandGiven, now: datetime | None) -> bool:
+    return now is not None and event.at is not None and now - event.at > AGE_WINDOW
+
+
+def word_of(event: Event) -> datetime | None:
+    """Return when a person's word was said, by the forge's clock; None for what is no word, or not told."""
+    return None if isinstance(event, IssueClosed | Noted | Uninteresting) else event.at
+
+
+def is_overtaken(event: Event, task: Task) -> bool:
+    """Tell whether a wish came late: a newer word has moved the task since. Facts are never overtaken.
+
+    Both times are the forge's own. A pull request that was merged stays so; one that was closed may have been
+    answered by a person since.
+    """
+    said_at = word_of(event)
+    if isinstance(event, PullClosed) and event.merged:
+        return False
+    return said_at is not None and task.word_at is not None and said_at < task.word_at
 
 
 def category_of(label: str, serving: Serving) -> Category | None:
@@ -106,6 +161,8 @@ def _asked_for(signal: Event, task: Task, permission: Permission, serving: Servi
         return Trigger.CANCELLED
     if isinstance(signal, PullClosed):
         return _closed_pull(signal, task)
+    if isinstance(signal, IssueChanged) and signal.action == "locked":
+        return Trigger.CANCELLED if task.state in _UNDER_WAY else None
     if isinstance(signal, Noted | Uninteresting) or not may_trigger(permission, signal.actor):
         return None
     if isinstance(signal, IssueUnlabelled):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
-from domain.noted import Noted
+from domain.noted import IssueChanged, Noted
 from domain.ports import Admission, Admitted, Delivery
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
@@ -48,11 +48,17 @@ _TASK_OF_PULL = """
     LIMIT 1
 """
 
+_WAITING_AT = """
+    SELECT count(*) FROM tasks WHERE state = 'queued' AND forge = ? AND repository_id = ?
+"""
+
+_ASKED_FOR = "SELECT 1 FROM redeliveries WHERE provider = ? AND delivery_id = ?"
+
 _WAITING_OF_TASK = "SELECT id FROM signals WHERE task_id = ? AND decided_at IS NULL LIMIT 1"
 
 _TASK_COLUMNS = """
     id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
-    requester_is_bot, state, created_at, updated_at, title, body
+    requester_is_bot, state, created_at, updated_at, title, body, word_at
 """
 _TASK_EVENT_COLUMNS = "task_id, at, trigger, to_state, generation, detail"
 _DELIVERY_COLUMNS = """
@@ -60,6 +66,8 @@ _DELIVERY_COLUMNS = """
     admission, task_id, body_pack, body_start, body_length
 """
 _SIGNAL_COLUMNS = "delivery, task_id, kind, event"
+_ERRAND_COLUMNS = "delivery, kind, event, admission"
+_LEAVING_AN_ERRAND = frozenset({Admission.ERRAND, Admission.QUEUE_FULL, Admission.TOO_OLD})
 
 Value = str | int | bytes | None
 
@@ -85,13 +93,19 @@ class Batch:
         deliveries: Sequence[Delivery],
         categories: Mapping[str, Category],
         packed: Packed,
+        most_queued: int | None = None,
     ) -> None:
-        """Take a connection inside a write transaction, and the deliveries' bodies, packed."""
+        """Take a connection inside a write transaction, and the deliveries' bodies, packed.
+
+        `most_queued` is how many tasks of one repository may wait for a new one to be added.
+        """
         self._connection = connection
         self._categories = categories
         self._duplicates = _find_duplicates(connection, deliveries)
         self._tasks = _find_tasks(connection, deliveries)
         self._packed = packed
+        self._most_queued = most_queued
+        self._waiting: dict[tuple[str, str], int] = {}
         self._next_delivery, self._next_task, self._first_pack = _next_ids(connection)
         self._seen: dict[tuple[str, str, str], int | None] = {}
         self._new_packs: dict[int, tuple[Value, ...]] = {}
@@ -99,6 +113,7 @@ class Batch:
         self._new_task_events: list[tuple[Value, ...]] = []
         self._new_deliveries: list[tuple[Value, ...]] = []
         self._new_signals: list[tuple[Value, ...]] = []
+        self._new_errands: list[tuple[Value, ...]] = []
 
     def take(self, position: int, delivery: Delivery, wish: Admission) -> Admitted:
         """Decide the delivery at this position. `wish` is the policy's answer."""
@@ -124,11 +139,14 @@ class Batch:
             ("body_packs", "id, received_at, content", list(self._new_packs.values())),
             ("deliveries", _DELIVERY_COLUMNS, self._new_deliveries),
             ("signals", _SIGNAL_COLUMNS, self._new_signals),
+            ("errands", _ERRAND_COLUMNS, self._new_errands),
         ):
             _insert(self._connection, table, columns, rows)
 
     def _decide(self, delivery: Delivery, wish: Admission) -> Admitted:
         event = delivery.event
+        if wish is Admission.TOO_OLD and self._look_up(_ASKED_FOR, (delivery.provider, delivery.delivery_id)):
+            wish = Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
         if wish is Admission.QUEUED and isinstance(event, IssueLabelled):
             return self._want_task(delivery, event)
         if wish not in {Admission.QUEUED, Admission.SIGNAL}:
@@ -151,7 +169,18 @@ class Batch:
         category = self._categories.get(event.label.strip().lower())
         if category is None:
             return Admitted(admission=Admission.OTHER_LABEL, task_id=None)
+        if not delivery.is_found and not self._has_room(event.issue):
+            return Admitted(admission=Admission.QUEUE_FULL, task_id=None)
         return Admitted(admission=Admission.QUEUED, task_id=self._add_task(delivery, event, category))
+
+    def _has_room(self, issue: IssueRef) -> bool:
+        """Tell whether one more task of the issue's repository may wait."""
+        if self._most_queued is None:
+            return True
+        place = (issue.forge, issue.repository_id)
+        if place not in self._waiting:
+            self._waiting[place] = self._look_up(_WAITING_AT, place) or 0
+        return self._waiting[place] < self._most_queued
 
     def _must_hear(self, live: _Known, event: IssueLabelled) -> bool:
         """Tell whether the worker has to decide about a label on an issue whose task is live.
@@ -166,7 +195,9 @@ class Batch:
 
     def _task_of(self, event: Event) -> int | None:
         """Find whom a signal concerns; a pull request never by its bare number across repositories."""
-        if isinstance(event, Noted | Uninteresting):
+        if isinstance(event, Uninteresting) or (
+            isinstance(event, Noted) and not isinstance(event, IssueChanged)
+        ):
             return None
         if isinstance(event, PullClosed):
             return self._task_of_branch(event)
@@ -198,6 +229,9 @@ class Batch:
         at = time_text(delivery.received_at)
         issue, actor = event.issue, event.actor
         self._tasks[issue] = _Known(task_id, FIRST_STATE, actor.id)
+        place = (issue.forge, issue.repository_id)
+        if place in self._waiting:
+            self._waiting[place] += 1
         self._new_tasks.append(
             (
                 task_id,
@@ -214,6 +248,7 @@ class Batch:
                 at,
                 storable(event.title),
                 storable(event.body),
+                time_text(event.at) if event.at else "",
             )
         )
         self._new_task_events.append((task_id, at, Trigger.ADMITTED, FIRST_STATE, 0, ""))
@@ -245,6 +280,8 @@ class Batch:
         )
         if answer.admission is Admission.SIGNAL:
             self._new_signals.append((row_id, answer.task_id, kind, event_text(event)))
+        elif answer.admission in _LEAVING_AN_ERRAND:
+            self._new_errands.append((row_id, kind, event_text(event), answer.admission))
 
 
 def _extract(event: Event) -> tuple[Value, ...]:
@@ -263,6 +300,12 @@ def _extract(event: Event) -> tuple[Value, ...]:
     return event.issue.repository_id, event.issue.number, storable(event.actor.login), note
 
 
+def _issue_of(event: Event) -> IssueRef | None:
+    if isinstance(event, IssueChanged):
+        return event.issue if event.number is not None else None
+    return None if isinstance(event, Noted | Uninteresting) else event.issue
+
+
 def _find_duplicates(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[int, int | None]:
     """Map the positions of deliveries seen before to the earlier task, if any."""
     keys = json.dumps([(each.provider, each.delivery_id, each.body_sha256) for each in deliveries])
@@ -272,7 +315,7 @@ def _find_duplicates(connection: sqlite3.Connection, deliveries: Sequence[Delive
 
 def _find_tasks(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[IssueRef, _Known]:
     """Map the issues that the deliveries speak of to their tasks, where there is one."""
-    issues = {each.event.issue for each in deliveries if not isinstance(each.event, Noted | Uninteresting)}
+    issues = {issue for each in deliveries if (issue := _issue_of(each.event)) is not None}
     keys = json.dumps([(each.forge, each.repository_id, each.number) for each in issues])
     return {
         IssueRef(forge=row["forge"], repository_id=row["repository_id"], number=row["issue_number"]): _Known(

@@ -18,12 +18,16 @@ from domain.events import (
     Uninteresting,
 )
 from domain.model import Verdict
+from domain.noted import InstallationChanged, IssueChanged, RepositoryChanged
 
 _Value = TypeVar("_Value")
 
 _EVENT_KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (IssueLabelled, IssueUnlabelled, IssueClosed, CommandGiven, PullClosed, Uninteresting)
+    for kind in (
+        *(IssueLabelled, IssueUnlabelled, IssueClosed, CommandGiven, PullClosed, Uninteresting),
+        *(InstallationChanged, IssueChanged, RepositoryChanged),
+    )
 }
 
 

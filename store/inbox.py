@@ -27,10 +27,16 @@ _FORGETTABLE = """
 class SqliteInbox(Inbox):
     """`domain.ports.Inbox` on a database."""
 
-    def __init__(self, database: Database, categories: Mapping[str, Category]) -> None:
-        """Take a migrated database, and which label (lower case) asks for which kind of work."""
+    def __init__(
+        self, database: Database, categories: Mapping[str, Category], most_queued: int | None = None
+    ) -> None:
+        """Take a migrated database, and which label (lower case) asks for which kind of work.
+
+        `most_queued` is how many tasks of one repository may wait; None: any number.
+        """
         self._database = database
         self._categories = dict(categories)
+        self._most_queued = most_queued
 
     def accept(self, deliveries: Sequence[Delivery], admit: Callable[[Event], Admission]) -> list[Admitted]:
         """Store deliveries and what follows from each in one transaction with one fsync; answers in order.
@@ -46,7 +52,7 @@ class SqliteInbox(Inbox):
         wishes = [admit(delivery.event) for delivery in deliveries]
         packed = pack([delivery.body for delivery in deliveries])
         with self._database.write() as connection:
-            batch = Batch(connection, deliveries, self._categories, packed)
+            batch = Batch(connection, deliveries, self._categories, packed, self._most_queued)
             answers = [
                 batch.take(position, delivery, wish)
                 for position, (delivery, wish) in enumerate(zip(deliveries, wishes, strict=True))

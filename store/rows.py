@@ -94,6 +94,7 @@ def task_from(row: sqlite3.Row) -> Task:
         not_before=optional_moment(row["not_before"]),
         wip_sha=row["wip_sha"],
         wip_branch=row["wip_branch"],
+        word_at=optional_moment(row["word_at"]),
     )
 
 

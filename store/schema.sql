@@ -90,6 +90,18 @@ CREATE TABLE deliveries (
 
 CREATE INDEX deliveries_task ON deliveries (task_id) WHERE task_id IS NOT NULL;
 
+CREATE TABLE errands (
+    id INTEGER PRIMARY KEY,
+    delivery INTEGER NOT NULL UNIQUE REFERENCES deliveries (id),
+    kind TEXT NOT NULL,
+    event TEXT NOT NULL,
+    admission TEXT NOT NULL,
+    decision TEXT,
+    decided_at TEXT
+) STRICT;
+
+CREATE INDEX errands_waiting ON errands (id) WHERE decided_at IS NULL;
+
 CREATE TABLE ledger (
     id INTEGER PRIMARY KEY,
     reservation INTEGER UNIQUE REFERENCES ledger (id),
@@ -191,6 +203,14 @@ CREATE TRIGGER receipts_stay BEFORE DELETE ON receipts BEGIN
     SELECT RAISE(ABORT, 'receipts are not changed');
 END;
 
+CREATE TABLE redeliveries (
+    provider TEXT NOT NULL,
+    delivery_id TEXT NOT NULL,
+    times INTEGER NOT NULL,
+    asked_at TEXT NOT NULL,
+    PRIMARY KEY (provider, delivery_id)
+) STRICT;
+
 CREATE TABLE signals (
     id INTEGER PRIMARY KEY,
     delivery INTEGER NOT NULL UNIQUE REFERENCES deliveries (id),
@@ -252,7 +272,7 @@ CREATE TABLE tasks (
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     title TEXT NOT NULL,
-    body TEXT NOT NULL,
+    body TEXT NOT NULL, word_at TEXT NOT NULL DEFAULT '',
     UNIQUE (forge, repository_id, issue_number),
     CHECK ((state = 'running') = (lease_until IS NOT NULL))
 ) STRICT;
@@ -262,6 +282,8 @@ CREATE INDEX tasks_branch ON tasks (forge, repository_id, wip_branch) WHERE wip_
 CREATE INDEX tasks_queued ON tasks (not_before, id) WHERE state = 'queued';
 
 CREATE INDEX tasks_running ON tasks (lease_until) WHERE state = 'running';
+
+CREATE INDEX tasks_waiting ON tasks (forge, repository_id) WHERE state = 'queued';
 
 CREATE TABLE watches (
     id INTEGER PRIMARY KEY,

@@ -25,6 +25,18 @@ class SignalRecords:
             for row in rows
         ]
 
+    def heard_comments(self, task_id: int, before: int | None = None) -> frozenset[str]:
+        """Return the ids of comments whose commands reached the task, or did so before this signal."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT json_extract(signals.event, '$.comment_id') AS comment_id"
+                " FROM deliveries JOIN signals ON signals.delivery = deliveries.id"
+                " WHERE deliveries.task_id = ?1 AND signals.kind = 'CommandGiven'"
+                " AND (?2 IS NULL OR signals.id < ?2)",
+                (task_id, before),
+            ).fetchall()
+        return frozenset(row["comment_id"] for row in rows)
+
     def decide(self, signal: Signal, decision: str) -> None:
         """Record what became of a signal; it is not returned again. The first decision stands."""
         with self._database.write() as connection:

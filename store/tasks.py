@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 
 from domain.errors import IllegalTransition, StaleWrite
 from domain.events import CommandGiven, IssueLabelled
-from domain.model import Attempt, Category, IssueRef, Outcome, Task
+from domain.model import Category, IssueRef, Outcome, Task
 from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
 from store.allowances import AllowanceRecords
 from store.attempts import AttemptRecords
 from store.database import Database
+from store.places import PlaceRecords
 from store.publications import PublicationRecords
 from store.rows import moment_of, storable, task_from, time_text
 from store.signals import SignalRecords
@@ -45,7 +46,8 @@ _MOVE = """
     SET state = :to_state, reason = :reason, detail = :detail, not_before = :not_before,
         attempts = iif(:fresh, 0, attempts),
         recoveries = iif(:fresh, 0, coalesce(:recoveries, recoveries)),
-        worker_name = NULL, worker_life = NULL, lease_until = NULL, updated_at = :now
+        worker_name = NULL, worker_life = NULL, lease_until = NULL, updated_at = :now,
+        word_at = max(word_at, :word_at)
     WHERE id = :id AND state = :from_state AND generation = :generation
     RETURNING *
 """
@@ -66,7 +68,9 @@ _ORPHANS = """
 """
 
 
-class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, SignalRecords, TaskQueue):
+class SqliteTaskQueue(
+    AllowanceRecords, AttemptRecords, PlaceRecords, PublicationRecords, SignalRecords, TaskQueue
+):
     """`domain.ports.TaskQueue` on a database. Attempts, publications and signals are in their own files.
 
     A worker's name is "NAME/LIFE": NAME is the same over restarts, LIFE is not. Without a slash there is no
@@ -121,8 +125,9 @@ class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, Sign
         """Apply a trigger if state and generation are still those of `task`; clears the lease.
 
         Reason and detail not given stay as they are on the way to BLOCKED or CANCELLED, and are cleared
-        on every other. RESUMED and RELABELLED also close an attempt that was left open, as INTERRUPTED;
-        CANCELLED and MERGED as CANCELLED. `not_before` has a meaning on the way to QUEUED only.
+        on every other. RESUMED and RELABELLED also close an attempt that was left open, as INTERRUPTED,
+        unless the task `goes_on`; CANCELLED and MERGED as CANCELLED. `not_before` has a meaning on the way
+        to QUEUED only.
         """
         if trigger is Trigger.CLAIMED:
             raise IllegalTransition("a task is claimed by `claim` only")
@@ -138,7 +143,8 @@ class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, Sign
             "reason": reason,
             "detail": storable(detail),
             "not_before": time_text(not_before) if not_before and target is State.QUEUED else "",
-            "fresh": trigger in _FRESH_STARTS,
+            "fresh": trigger in _FRESH_STARTS and not landing.goes_on,
+            "word_at": time_text(landing.word_at) if landing.word_at else "",
             "recoveries": landing.recoveries,
             "now": time_text(self._clock.now()),
         }
@@ -150,7 +156,7 @@ class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, Sign
                 )
             if landing.asked is not None:
                 row = self._asked_anew(connection, task.id, landing.asked)
-            moved = self._with_attempts_ended(connection, task_from(row), trigger, landing.ending)
+            moved = self._with_attempts_ended(connection, task_from(row), trigger, landing)
             _record(connection, moved, trigger, task.state)
         return moved
 
@@ -159,12 +165,12 @@ class SqliteTaskQueue(AllowanceRecords, AttemptRecords, PublicationRecords, Sign
         connection: sqlite3.Connection,
         moved: Task,
         trigger: Trigger,
-        ending: tuple[Attempt, Outcome] | None,
+        landing: Landing,
     ) -> Task:
         """Close the attempt that ends with this move, and one that must not stay open after it."""
-        if ending is not None:
-            self._end(connection, *ending)
-        if trigger in _LEFT_OPEN_ENDS_AS:
+        if landing.ending is not None:
+            self._end(connection, *landing.ending)
+        if trigger in _LEFT_OPEN_ENDS_AS and not landing.goes_on:
             self._close_open_attempt(connection, moved.id, _LEFT_OPEN_ENDS_AS[trigger])
         row = connection.execute("SELECT * FROM tasks WHERE id = ?", (moved.id,)).fetchone()
         return task_from(row)

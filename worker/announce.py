@@ -92,6 +92,19 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         "This label was put on by somebody without write access, so nothing was started.",
         "a maintainer takes the label off and puts it on again, or writes `/fixwright run`.",
     ),
+    Reason.RIGHT_LOST: (
+        "Whoever asked for this may not ask for it any more, so I have published nothing. The work is kept.",
+        f"a maintainer who wants it writes {_COMMAND}, and I go on from there.",
+    ),
+    Reason.OUT_OF_REACH: (
+        "I could not write to this repository, so I stopped. The work is kept.",
+        f"when I can again, I go on by myself; {_COMMAND} has me try at once.",
+    ),
+    Reason.VISIBILITY_CHANGED: (
+        "Who can see this repository has changed while I was working, so I have published nothing. The work "
+        "is kept.",
+        f"a maintainer who wants it published all the same writes {_COMMAND}, and I go on from there.",
+    ),
     Reason.WITHDRAWN: ("Stopped, as asked.", "put the label on again to start anew."),
 }
 """What happened and who does what next, for each reason. Every reason that ends a run must be here."""
@@ -215,6 +228,14 @@ def not_allowed(refusal: AllowRefusal, waiting: str) -> str:
     return f"**Nothing is allowed.** {why}"
 
 
+def queue_full(is_swept: bool) -> str:
+    """Return what is said once of an issue for which there is no room."""
+    said = "**Many issues of this repository wait already, so this one is not queued yet.**"
+    if is_swept:
+        return f"{said} I take it up by myself when there is room, as long as the label is on."
+    return f"{said}\n\n**Next:** a maintainer takes the label off and puts it on again later."
+
+
 def waiting(outcome: Outcome, detail: str, now: datetime) -> str:
     """Return the status of a task that goes on by itself, and why it waits."""
     if outcome is Outcome.DAILY_LIMIT:
@@ -253,6 +274,11 @@ MISSED = (
     "**This label was put on while I was not listening,** and the issue has changed since, so I cannot tell "
     "whether a maintainer has read it as it stands now.\n\n"
     "**Next:** a maintainer takes the label off and puts it on again."
+)
+
+TOO_OLD = (
+    "**This request reached me more than a day late, so nothing begins by it alone.**\n\n"
+    "**Next:** a maintainer who still wants it takes the label off and puts it on again."
 )
 
 RECOVERED = "**The service stopped in the middle of the work.** It goes on from the last step by itself."

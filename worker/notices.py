@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from domain.allowing import asked_about
 from domain.budget import Caps, Standing
 from domain.model import Attempt, Money, ProtectedChange, Publication, PublicationKind, Reason, Task
@@ -14,6 +16,8 @@ from domain.text import Redactor
 from harness import report
 from worker import announce
 from worker.voice import Voice
+
+log = structlog.get_logger(__name__)
 
 JUDGED = frozenset(
     {
@@ -36,6 +40,9 @@ class Notices:
 
     def post(self, task: Task) -> bool:
         """Bring the issue's comments to what the rows say; False where that is worth another try later."""
+        if task.state is State.BLOCKED and task.reason is Reason.OUT_OF_REACH:
+            log.info("not said on the issue: its repository is out of reach", task=task.id, why=task.detail)
+            return True
         voice = Voice(self.forges.get(task.issue.forge), self.redact)
         if task.state is State.BLOCKED:
             return self._blocked(task, voice)

@@ -1,4 +1,4 @@
-"""What is looked up afresh before an attempt: is the task still wanted, by whom, and what has been said."""
+"""What is looked up afresh for an attempt: where it begins, what maintainers said, what was tried before."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import structlog
 
-from domain.errors import ConfigurationError, GitError, NotFound
-from domain.model import Attempt, Issue, Reason, Repository, Task
+from domain.errors import ConfigurationError, GitError
+from domain.model import Attempt, Issue, Repository, Task
 from domain.policy import may_trigger
 from domain.ports import Capability, CiEnd, Forge, TaskQueue, WatchLog
 from domain.repo_config import FILE_NAME, parse_repo_config
@@ -24,30 +24,6 @@ MAX_INSTRUCTIONS = 10
 
 MAX_LOOKUPS = 20
 """How many different authors are looked up for that."""
-
-
-def why_not(task: Task, forge: Forge) -> tuple[Reason, str] | None:
-    """Return why a task must not run now, or None. Raises ForgeError when that cannot be told."""
-    problem = why_unworkable(task, forge)
-    if problem:
-        return Reason.WITHDRAWN, problem
-    permission = forge.permission_of(task.issue.repository_id, task.requested_by)
-    if may_trigger(permission, task.requested_by):
-        return None
-    return Reason.NOT_PERMITTED, f"`{task.requested_by.login}` has {permission} access to this repository."
-
-
-def why_unworkable(task: Task, forge: Forge) -> str:
-    """Return why an issue is nothing to work on as it stands now, or "". Raises ForgeError."""
-    try:
-        issue = forge.issue(task.issue)
-    except NotFound as error:
-        return f"The issue cannot be found any more: {error}."
-    if not issue.is_open:
-        return "The issue is closed."
-    if issue.is_pull:
-        return "This is a pull request; I work on issues only."
-    return "The issue is locked." if issue.locked else ""
 
 
 def live_branch(task: Task, forge: Forge) -> str:

@@ -31,7 +31,8 @@ from harness.attempt import AttemptResult
 from harness.publish import Publisher
 from harness.room import full_or_raise
 from worker import announce, ci_words
-from worker.readiness import is_edited, why_unworkable
+from worker.fresh_look import FreshLook, Hindrance
+from worker.readiness import is_edited
 from worker.receipts import ReceiptClerk
 from worker.voice import Voice
 
@@ -54,9 +55,12 @@ class Settler:
     caps: Caps
     model: str
     receipts: ReceiptClerk
+    look: FreshLook
     max_task_retries: int = MAX_RECOVERIES
     publisher: Publisher | None = None
     is_watched: Callable[[], bool] = lambda: False
+    was_private: bool = True
+    """How the repository was when the work began."""
 
     def settle(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
         """Publish, then close the attempt and move the task.
@@ -94,20 +98,23 @@ class Settler:
             return self.queue.move(task, Trigger.WATCHED, landing)
         return self.queue.move(task, Trigger.PUBLISHED, Landing(ending=(attempt, Outcome.VERIFIED)))
 
-    def withdraw(self, task: Task, reason: Reason, detail: str) -> Task:
-        """Cancel a task that must not run; an attempt that was left open is over, too."""
-        return self.queue.move(
-            task, Trigger.CANCELLED, Landing(reason=reason, detail=self._for_record(detail))
-        )
+    def stop(self, task: Task, hindrance: Hindrance) -> Task:
+        """Cancel or park a task that must not go on. A cancelled one's open attempt is over, too.
+
+        A parked one's stays open, with all that was worked out.
+        """
+        landing = Landing(reason=hindrance.reason, detail=self._for_record(hindrance.detail))
+        return self.queue.move(task, hindrance.trigger, landing)
 
     def _publish(self, task: Task, attempt: Attempt, result: AttemptResult) -> Task:
         publisher = self.publisher
         if not publisher or not result.verified or not result.start or not result.verdict:
             raise PolicyRefusal("a result that calls itself verified carries no verified change")
         receipt = self.receipts.write(task, attempt, result)
-        gone = why_unworkable(task, self.forge)
-        if gone:
-            return self.withdraw(task, Reason.WITHDRAWN, f"{gone} Nothing was published.")
+        hindrance = self.look.before_publishing(task, self.was_private)
+        if hindrance is not None:
+            detail = f"{hindrance.detail} Nothing was published."
+            return self.stop(task, replace(hindrance, detail=detail))
         facts = pull_text.PullFacts(
             task=task,
             verdict=result.verdict,
@@ -134,14 +141,15 @@ class Settler:
         plan = self._plan(replace(task, attempts=task.attempts + 1) if ends else task, result)
         if ends is not None:
             self.receipts.write(task, ends, result)
+        detail = result.detail
         if ends is not None and plan.trigger is Trigger.BLOCKED:
-            self._keep(task, ends, result)
+            detail += self._keep(task, ends, result)
         moved = self.queue.move(
             task,
             plan.trigger,
             Landing(
                 reason=plan.reason,
-                detail=self._for_record(result.detail),
+                detail=self._for_record(detail),
                 not_before=plan.not_before,
                 recoveries=plan.recoveries,
                 ending=(ends, result.outcome) if ends else None,
@@ -173,10 +181,15 @@ class Settler:
             retry_after=result.retry_after,
         )
 
-    def _keep(self, task: Task, attempt: Attempt, result: AttemptResult) -> None:
-        """Push unfinished work, so that nothing is lost."""
-        if self.publisher is not None and result.wip is not None and result.start is not None:
-            self.publisher.push_wip(task, attempt, result.start, result.wip, result.house)
+    def _keep(self, task: Task, attempt: Attempt, result: AttemptResult) -> str:
+        """Push unfinished work, so that nothing is lost; return why not, where it must not be pushed."""
+        if self.publisher is None or result.wip is None or result.start is None:
+            return ""
+        hindrance = self.look.before_publishing(task, self.was_private)
+        if hindrance is not None:
+            return f"\n\nThe unfinished work is kept here and not pushed: {hindrance.detail}"
+        self.publisher.push_wip(task, attempt, result.start, result.wip, result.house)
+        return ""
 
     def _say_why_it_waits(self, task: Task, plan: Settlement, result: AttemptResult) -> None:
         if plan.trigger is Trigger.RETRIED:

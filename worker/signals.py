@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from datetime import timedelta
 
 import structlog
 
@@ -14,18 +15,33 @@ from domain.events import (
     IssueClosed,
     IssueLabelled,
     IssueUnlabelled,
+    PullClosed,
     Uninteresting,
     Verb,
 )
 from domain.model import Permission, Reason, Task
-from domain.noted import Noted
-from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
-from domain.ports import Forge, Landing, Signal, TaskQueue
+from domain.noted import IssueChanged, Noted
+from domain.policy import (
+    PARKED,
+    Serving,
+    asks_for_work,
+    is_overtaken,
+    may_trigger,
+    trigger_of,
+    word_of,
+)
+from domain.ports import Clock, Forge, Landing, Signal, TaskQueue
+from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
+from worker import announce
 from worker.allowing import AllowanceDesk
+from worker.errands import ErrandDesk
 from worker.raising import BudgetDesk
 
 log = structlog.get_logger(__name__)
+
+LATE = timedelta(minutes=10)
+"""A command that is older has its comment looked up again: it may be gone, or say something else."""
 
 _WAITING_FOR_A_WORD = frozenset({Reason.PROTECTED_PATH, Reason.GUARD})
 """Where a task stands still for what a maintainer may allow."""
@@ -40,8 +56,16 @@ class SignalDesk:
         forges: Mapping[str, Forge],
         serving: Serving,
         budget: BudgetDesk | None = None,
+        *,
+        errands: ErrandDesk | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        """Without a budget desk, a word about the budget is recorded and nothing else."""
+        """Without a budget desk, a word about the budget is recorded and nothing else.
+
+        Without a clock, no command is old enough to be looked up once more.
+        """
+        self._errands = errands or ErrandDesk(queue, forges, serving)
+        self._clock = clock
         self._queue = queue
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
@@ -58,6 +82,7 @@ class SignalDesk:
         with self._lock:
             for signal in self._queue.signals():
                 self._settle(signal)
+            self._errands.clear()
 
     def has_moved(self, task_id: int) -> None:
         """Have people told of a task that somebody else of this process has moved."""
@@ -67,7 +92,7 @@ class SignalDesk:
     def take_moved(self) -> list[int]:
         """Return the ids of tasks that signals have moved since the last call: people are to be told."""
         with self._lock:
-            moved, self._moved = self._moved, []
+            moved, self._moved = self._moved + self._errands.places.take_moved(), []
         return moved
 
     def _settle(self, signal: Signal) -> None:
@@ -83,6 +108,11 @@ class SignalDesk:
 
     def _decide(self, signal: Signal) -> str:
         task = self._queue.task(signal.task_id)
+        outdated = self._why_overtaken(signal, task)
+        if outdated:
+            return f"outdated: {outdated}"
+        if isinstance(signal.event, IssueChanged) and signal.event.action == "edited":
+            return self._on_edit(task)
         permission = self._permission(signal, task)
         if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.BUDGET:
             return self._on_budget(task, signal.event, permission)
@@ -100,17 +130,60 @@ class SignalDesk:
         if not is_legal(task.state, trigger):
             return f"no-op: a task that is {task.state} cannot be {trigger}"
         asked = signal.event if isinstance(signal.event, IssueLabelled | CommandGiven) else None
-        reason = Reason.WITHDRAWN if trigger is Trigger.CANCELLED else None
         try:
-            self._queue.move(task, trigger, Landing(reason=reason, asked=asked))
+            self._queue.move(task, trigger, self._landing(task, trigger, signal.event, asked))
         except StaleWrite:
             return self._decide(signal)
         self._moved.append(task.id)
         return str(trigger)
 
+    def _landing(
+        self, task: Task, trigger: Trigger, event: Event, asked: IssueLabelled | CommandGiven | None
+    ) -> Landing:
+        """Say what a move brings; work that only waited goes on, unless it was asked for on another text."""
+        reason = Reason.WITHDRAWN if trigger is Trigger.CANCELLED else None
+        is_new = isinstance(event, CommandGiven) and event.verb is Verb.RETRY
+        if asked is not None and asked.title is not None and asked.body is not None:
+            is_new |= snapshot_hash(asked.title, asked.body) != snapshot_hash(task.title, task.body)
+        goes_on = trigger is Trigger.RESUMED and task.reason in PARKED and not is_new
+        return Landing(reason=reason, asked=asked, goes_on=goes_on, word_at=word_of(event))
+
+    def _why_overtaken(self, signal: Signal, task: Task) -> str:
+        """Return what shows that a wish was followed by a newer one, or came twice, or was taken back."""
+        event = signal.event
+        if is_overtaken(event, task):
+            return "a newer word has been followed"
+        if not isinstance(event, CommandGiven):
+            return ""
+        if event.comment_id in self._queue.heard_comments(task.id, signal.id):
+            return "this comment was heard before"
+        is_late = self._clock is not None and event.at is not None and self._clock.now() - event.at > LATE
+        return self._why_taken_back(event, task) if is_late else ""
+
+    def _why_taken_back(self, event: CommandGiven, task: Task) -> str:
+        """Return that a command's comment does not say it any more, or ""."""
+        comments = self._forge_of(task).comments(event.issue)
+        now = next((comment.body for comment in comments if comment.id == event.comment_id), None)
+        if now is None:
+            return "the comment is gone"
+        return "" if _same_text(now, event.text) else "the comment was edited"
+
+    def _on_edit(self, task: Task) -> str:
+        """Say once of each later text of an issue that it is not what is worked on."""
+        forge = self._forge_of(task)
+        issue = forge.issue(task.issue)
+        now = snapshot_hash(issue.title, issue.body)
+        if task.state is not State.RUNNING or now == snapshot_hash(task.title, task.body):
+            return "nothing to do: not being worked on, or the same text"
+        forge.add_comment(task.issue, f"edited-{now[:16]}-{task.id}", announce.EDITED)
+        return "said that the earlier text is worked on"
+
     def _why_outdated(self, event: Event, task: Task) -> str:
         """Return what shows that an event came late or out of order, or "": what stands now decides."""
-        if not isinstance(event, IssueLabelled | IssueUnlabelled | IssueClosed):
+        if isinstance(event, PullClosed) and not event.merged:
+            pull = self._forge_of(task).find_pull(task.issue.repository_id, event.head_branch)
+            return "the pull request is open" if pull is not None and pull.is_open else ""
+        if not isinstance(event, IssueLabelled | IssueUnlabelled | IssueClosed | IssueChanged):
             return ""
         try:
             issue = self._forge_of(task).issue(task.issue)
@@ -118,6 +191,8 @@ class SignalDesk:
             return ""
         if isinstance(event, IssueClosed):
             return "the issue is open" if issue.is_open else ""
+        if isinstance(event, IssueChanged):
+            return "" if issue.locked else "the issue is not locked"
         is_on = event.label.lower() in {label.lower() for label in issue.labels}
         if isinstance(event, IssueLabelled):
             return "" if is_on else "the label is off"
@@ -172,3 +247,8 @@ class SignalDesk:
         if isinstance(signal.event, Noted | Uninteresting):
             return Permission.NONE
         return self._forge_of(task).permission_of(task.issue.repository_id, signal.event.actor)
+
+
+def _same_text(one: str, other: str) -> bool:
+    """Tell whether two texts say the same, whatever ends their lines."""
+    return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()

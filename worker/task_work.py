@@ -24,9 +24,10 @@ from domain.errors import (
     Unpriced,
 )
 from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
-from domain.policy import MAX_RECOVERIES
+from domain.policy import MAX_RECOVERIES, Serving
 from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue, WatchLog
 from domain.snapshot import snapshot_hash
+from domain.states import State
 from domain.text import Redactor
 from harness import report
 from harness.access import RepositoryAccess
@@ -40,6 +41,7 @@ from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
 from worker import announce, readiness
+from worker.fresh_look import FreshLook, Hindrance
 from worker.halt import Halt
 from worker.journal import StoreJournal
 from worker.notices import Notices
@@ -69,6 +71,7 @@ class Shop:
     redact: Redactor
     receipts: ReceiptClerk
     watches: WatchLog
+    serving: Serving
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
@@ -107,6 +110,7 @@ class TaskWork:
             caps=shop.caps,
             model=shop.model,
             receipts=shop.receipts,
+            look=FreshLook(queue=shop.queue, forge=self._forge, serving=shop.serving),
             max_task_retries=shop.max_task_retries,
         )
 
@@ -143,7 +147,7 @@ class TaskWork:
 
     def _receipt_of_a_cancel(self) -> None:
         """Write down what a cancelled attempt has cost; the cancel itself has ended it already."""
-        if self._attempt is None:
+        if self._attempt is None or self._shop.queue.task(self._task.id).state is not State.CANCELLED:
             return
         try:
             cancelled = AttemptResult(outcome=Outcome.CANCELLED, reason=Reason.WITHDRAWN)
@@ -172,14 +176,11 @@ class TaskWork:
 
     def _work(self) -> AttemptResult | None:
         task, shop = self._task, self._shop
-        refusal = readiness.why_not(task, self._forge)
-        if refusal is not None:
-            self._settler.withdraw(task, *refusal)
+        repository = self._settler.look.before_work(task)
+        if isinstance(repository, Hindrance):
+            self._settler.stop(task, repository)
             return None
-        repository = self._forge.repository(task.issue.repository_id)
-        if repository.archived:
-            self._settler.withdraw(task, Reason.WITHDRAWN, "The repository is archived.")
-            return None
+        self._settler.was_private = repository.private
         access = RepositoryAccess(self._forge, repository.id, shop.redact)
         mirror = self._bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(

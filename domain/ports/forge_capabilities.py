@@ -82,7 +82,10 @@ class ReviewThread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissedDelivery:
-    """A webhook that never was answered with success. `guid` is the delivery id that a redelivery keeps."""
+    """A webhook that never was answered with success. `guid` is the delivery id that a redelivery keeps.
+
+    `repository_id` is "" where the forge does not say, or where it concerns no single repository.
+    """
 
     id: str
     guid: str
@@ -90,6 +93,7 @@ class MissedDelivery:
     action: str
     at: datetime
     status_code: int
+    repository_id: str = ""
 
 
 @runtime_checkable

@@ -33,7 +33,7 @@ from domain.states import Trigger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One webhook as received, after its signature was found good."""
+    """One webhook as received, after its signature was found good; or a fact that we found ourselves."""
 
     provider: str
     delivery_id: str
@@ -41,6 +41,7 @@ class Delivery:
     body: bytes = field(repr=False)
     received_at: datetime
     event: Event
+    is_found: bool = False
 
 
 class Admission(StrEnum):
@@ -56,6 +57,12 @@ class Admission(StrEnum):
     OWN_EVENT = "own_event"
     OTHER_LABEL = "other_label"
     UNINTERESTING = "uninteresting"
+    ERRAND = "errand"
+    """It concerns no single task: the worker looks at the forge, and what came of it is recorded with it."""
+    TOO_OLD = "too_old"
+    """It asks for work, and is older than a day: it begins nothing by itself."""
+    QUEUE_FULL = "queue_full"
+    """As many issues of its repository wait as may wait; a sweep takes it up when there is room."""
     NOTED = "noted"
     """Read and written down; nothing follows from it by itself."""
     NOT_TRUSTED = "not_trusted"
@@ -79,6 +86,15 @@ class Signal:
     event: Event
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """Something the worker has to look at, or to say, for a delivery that concerns no single task."""
+
+    id: int
+    event: Event
+    admission: Admission
+
+
 class Inbox(Protocol):
     """Where deliveries become durable."""
 
@@ -89,7 +105,9 @@ class Inbox(Protocol):
         task must hear of it; the store turns these into LIVE_TASK or NO_TASK where the rows say so. An
         IssueLabelled for an issue whose task is CANCELLED becomes a signal, as does one for a QUEUED task
         that somebody else asked for, and one for a task of which a signal still waits; for one whose task
-        is DONE the answer is DONE_TASK, and nothing follows.
+        is DONE the answer is DONE_TASK, and nothing follows. A new task that has no room in its repository's
+        queue becomes QUEUE_FULL. What is TOO_OLD is taken all the same where we asked for its redelivery.
+        ERRAND, QUEUE_FULL and TOO_OLD leave an errand for the worker.
         A delivery id or a body hash seen before is DUPLICATE and changes nothing.
         """
 
@@ -99,8 +117,10 @@ class Landing:
     """What a task's move brings with it; what is not given stays or is cleared, as the move has it.
 
     `recoveries` sets that counter. `asked` is the event of a person who asked anew: its actor becomes
-    `requested_by`, and a label's title, body and category replace the task's. `ending` closes an attempt in
-    the same transaction: no crash can come between the two.
+    `requested_by`, and a label's title, body and category replace the task's. `word_at` is when, by the
+    forge's clock, the word was said that moves it. `goes_on`, with RESUMED: an attempt that was left open
+    stays open, and the counters stay, too. `ending` closes an attempt in the same transaction: no crash can
+    come between the two.
     """
 
     reason: Reason | None = None
@@ -109,6 +129,8 @@ class Landing:
     recoveries: int | None = None
     asked: IssueLabelled | CommandGiven | None = None
     ending: tuple[Attempt, Outcome] | None = None
+    word_at: datetime | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +191,24 @@ class TaskQueue(Protocol):
 
     def decide(self, signal: Signal, decision: str) -> None:
         """Record what became of a signal; it is not returned again."""
+
+    def heard_comments(self, task_id: int, before: int | None = None) -> frozenset[str]:
+        """Return the ids of comments whose commands reached the task, or did so before this signal."""
+
+    def errands(self, limit: int) -> list[Errand]:
+        """Return at most `limit` errands that are still to be done, oldest first."""
+
+    def end_errand(self, errand: Errand, decision: str) -> None:
+        """Record what came of an errand; it is not returned again."""
+
+    def places(self, forge: str) -> list[tuple[str, str]]:
+        """Return (id, name) of each repository with a live task; its name is that of the newest task."""
+
+    def tasks_at(self, forge: str, repository_id: str) -> list[Task]:
+        """Return the live tasks of a repository, oldest first."""
+
+    def waiting(self, forge: str, repository_id: str) -> int:
+        """Return how many tasks of a repository are QUEUED."""
 
     def next_due(self) -> datetime | None:
         """Return when the next QUEUED task becomes due, or None when there is none."""
@@ -286,3 +326,24 @@ class Ledger(Protocol):
 
     def calls_on_attempt(self, attempt_id: int) -> int:
         """Return how many calls were reserved, settled or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How often, and when last, a forge was asked to send a delivery again."""
+
+    times: int
+    at: datetime
+
+
+class RedeliveryLog(Protocol):
+    """What was missed and asked for again; remembered over restarts."""
+
+    def known(self, provider: str, delivery_ids: Sequence[str]) -> frozenset[str]:
+        """Return those of the delivery ids that are in the inbox already."""
+
+    def asked(self, provider: str, delivery_ids: Sequence[str]) -> dict[str, Asked]:
+        """Return what was asked for before, by delivery id."""
+
+    def note(self, provider: str, delivery_id: str, at: datetime) -> None:
+        """Write down that a delivery is asked for now: before it is, so that no crash loses count."""

@@ -175,6 +175,7 @@ class World:
             redact=Redactor(),
             watches=SqliteWatches(self.database, self.clock),
             receipts=self._clerk(ledger, fuse),
+            serving=self._serving,
             lease_seconds=LEASE_SECONDS,
         )
         return Loop(shop, NoBell(), identity=f"worker/{secrets.token_hex(4)}", poll_seconds=5)

@@ -35,6 +35,7 @@ def missed(app: App, since: datetime) -> tuple[MissedDelivery, ...]:
                 action=shapes.text(item.get("action")),
                 at=shapes.moment(item.get("delivered_at"), "delivery's time"),
                 status_code=status,
+                repository_id=str(where) if isinstance(where := item.get("repository_id"), int) else "",
             )
     found = [delivery for guid, delivery in missed.items() if guid not in heard]
     return tuple(sorted(found, key=lambda delivery: (delivery.at, int(delivery.id))))

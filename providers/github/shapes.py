@@ -116,12 +116,14 @@ def _list(value: object) -> list[object]:
 
 def comment(data: Json) -> Comment:
     """Return a comment on an issue, a pull request or a line of one."""
+    changed = data.get("updated_at")
     return Comment(
         id=str(whole(data.get("id"), "comment's id")),
         author=actor(data.get("user")),
         body=text(data.get("body")),
         created_at=moment(data.get("created_at"), "comment's time"),
         url=text(data.get("html_url")),
+        changed_at=moment(changed, "comment's time of change") if changed else None,
     )
 
 

@@ -175,6 +175,7 @@ def comment(tx: Transaction, row: sqlite3.Row) -> Comment:
         body=row["body"],
         created_at=datetime.fromisoformat(row["created_at"]),
         url=f"{issue_url(tx, parent)}#comment-{row['id']}",
+        changed_at=datetime.fromisoformat(row["updated_at"]),
     )
 
 

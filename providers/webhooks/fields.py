@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from domain.model import Actor, IssueRef
 
@@ -89,6 +90,15 @@ def sender_of(payload: Json) -> Actor:
         login=login,
         is_bot=sender.get("type") == "Bot" or login.endswith("[bot]"),
     )
+
+
+def moment_of(value: object) -> datetime | None:
+    """Return a point in time; one without a zone is UTC, and what cannot be read is None."""
+    try:
+        read = datetime.fromisoformat(text_of(value))
+        return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def id_of(value: object, key: str) -> str:

@@ -21,6 +21,7 @@ from providers.webhooks import noted
 from providers.webhooks.fields import (
     Json,
     action_of,
+    moment_of,
     must_not_have,
     object_at,
     own_branch,
@@ -74,16 +75,18 @@ def _read_issues(forge: str, payload: Json) -> Event:
     if isinstance(issue.get("pull_request"), dict):
         return Uninteresting(why=f"issues.{action} on a pull request")
     if action in {"closed", "deleted", "transferred"}:
-        return IssueClosed(issue=where, actor=sender_of(payload))
-    if action in {"opened", "edited", "reopened"}:
+        return IssueClosed(issue=where, actor=sender_of(payload), at=moment_of(issue.get("closed_at")))
+    if action in {"opened", "edited", "reopened", "locked"}:
         return noted.issue(forge, payload, issue)
     if action not in {"labeled", "unlabeled"}:
         return Uninteresting(why=f"issues.{action}")
     label = payload.get("label")
     if not isinstance(label, dict):
         return Uninteresting(why=f"issues.{action} without a label")
+    at = moment_of(issue.get("updated_at"))  # a payload is worded when the label changes, and so is its time
     if action == "unlabeled":
-        return IssueUnlabelled(issue=where, actor=sender_of(payload), label=text_of(label.get("name")))
+        name = text_of(label.get("name"))
+        return IssueUnlabelled(issue=where, actor=sender_of(payload), label=name, at=at)
     return IssueLabelled(
         issue=where,
         repository_name=repository_name(payload),
@@ -91,6 +94,7 @@ def _read_issues(forge: str, payload: Json) -> Event:
         label=text_of(label.get("name")),
         title=text_of(issue.get("title")),
         body=text_of(issue.get("body")),
+        at=at,
     )
 
 
@@ -114,6 +118,7 @@ def _read_comment(forge: str, payload: Json) -> Event:
         verb=verb,
         comment_id=str(whole(comment.get("id"), "comment.id")),
         text=text,
+        at=moment_of(comment.get("created_at")),
         **_snapshot(verb, issue),
     )
 
@@ -140,6 +145,7 @@ def _read_pull(forge: str, payload: Json) -> Event:
         actor=sender_of(payload),
         head_branch=own_branch(pull, where.repository_id),
         merged=pull.get("merged") is True,
+        at=moment_of(pull.get("closed_at")) or moment_of(pull.get("updated_at")),
     )
 
 

@@ -372,3 +372,19 @@ def test_githubs_other_settings_are_checked(monkeypatch: pytest.MonkeyPatch, nam
     monkeypatch.setenv(f"FIXWRIGHT_{name}", value)
     with pytest.raises(ConfigurationError, match=f"FIXWRIGHT_{name}: "):
         load_worker_settings()
+
+
+@pytest.mark.parametrize("label", ["bug", "Bug", " DOCS ", "defect"])
+def test_a_draft_s_label_that_asks_for_work_is_refused_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, label: str
+) -> None:
+    monkeypatch.setenv("FIXWRIGHT_LABELS", "bug,docs,Defect=bug")
+    text = problem(monkeypatch, "FIXWRIGHT_PULL_LABELS", f"fixwright,{label}", worker=True)
+    assert text.startswith(f"FIXWRIGHT_PULL_LABELS: holds {label.strip()!r}, which is a label that asks for")
+    assert "for example FIXWRIGHT_PULL_LABELS=fixwright" in text
+
+
+def test_how_many_tasks_may_wait_is_both_processes_business(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIXWRIGHT_MAX_QUEUED", "7")
+    assert load_web_settings().max_queued == load_worker_settings().max_queued == 7
+    assert "FIXWRIGHT_MAX_QUEUED" in problem(monkeypatch, "FIXWRIGHT_MAX_QUEUED", "0")

@@ -94,10 +94,13 @@ def test_every_example_is_an_event_and_those_we_name_are_of_their_kind() -> None
         assert wanted is not None or not isinstance(event, IssueLabelled | CommandGiven | PullClosed)
 
 
-def test_what_is_noted_is_written_down_and_nothing_follows() -> None:
+def test_what_is_noted_is_written_down_and_begins_nothing() -> None:
     serving = Serving(repositories=frozenset(), own_ids={}, labels={})
     noted = [read(each["event"], each["payload"]) for each in EXAMPLES]
-    assert {admit(event, serving) for event in noted if isinstance(event, Noted)} == {Admission.NOTED}
+    found = {type(event).__name__: admit(event, serving) for event in noted if isinstance(event, Noted)}
+    errands = {"RepositoryChanged", "InstallationChanged"}
+    assert {name for name, admission in found.items() if admission is Admission.ERRAND} == errands
+    assert set(found.values()) <= {Admission.ERRAND, Admission.SIGNAL, Admission.NOTED}
 
 
 def test_an_issue_opened_with_our_label_asks_for_nothing() -> None:

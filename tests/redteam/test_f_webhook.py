@@ -30,7 +30,6 @@ from tests.worker.town import CLAIM, NOTES, PRICE, WRITE, Town, caps, plays
 pytestmark = pytest.mark.long  # the rooms' own everyday tests show the most of it, each by itself
 
 NOBODY = (State.CANCELLED, Reason.NOT_PERMITTED)
-WITHDRAWN = (State.CANCELLED, Reason.WITHDRAWN)
 
 
 @pytest.fixture
@@ -344,5 +343,5 @@ def test_f122_a_task_s_repository_that_has_become_another_is_not_worked_on(notes
             return replace(super().repository(repository_id), archived=True)
 
     notes.loop(plays(WRITE), forge=Swapped(notes.root / "forge")).turn()
-    assert notes.stands == WITHDRAWN
+    assert notes.stands == (State.BLOCKED, Reason.OUT_OF_REACH)
     assert_untouched(notes)

@@ -49,11 +49,15 @@ ROWS_OF_0006 = f"""
     INSERT INTO allowances VALUES (2, 1, 'RH002-{"a" * 16}', '7', 'ada', 'c3', 't');
 """
 ROWS_OF_0007 = """
+    INSERT INTO errands (delivery, kind, event, admission) VALUES (1, 'RepositoryChanged', '{}', 'errand');
+    INSERT INTO redeliveries VALUES ('local', 'd', 1, 't');
+"""
+ROWS_OF_0008 = """
     INSERT INTO watches (task_id, sha, pull_number, since) VALUES (1, 'c', 3, 't');
 """
 ROWS = [
-    *(ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004),
-    *(ROWS_OF_0005, ROWS_OF_0006, ROWS_OF_0007),
+    *(ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004, ROWS_OF_0005, ROWS_OF_0006, ROWS_OF_0007),
+    *(ROWS_OF_0008,),
 ]
 """What a database may hold after each migration; a new migration adds its own."""
 

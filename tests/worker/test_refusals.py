@@ -123,7 +123,7 @@ def test_f120_an_archived_repository(calc: Town) -> None:
     calc.issue()
     calc.world.archive(calc.repository.id)
     calc.loop(plays(FIX)).turn()
-    assert calc.stands == (State.CANCELLED, Reason.WITHDRAWN)
+    assert calc.stands == (State.BLOCKED, Reason.OUT_OF_REACH)
     assert calc.attempts == [] and "archived" in calc.task.detail
 
 
