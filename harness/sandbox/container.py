@@ -15,6 +15,7 @@ from harness.sandbox.container_files import (
     make_mount_points,
     proxy_socket,
     refuse_engine_doors,
+    remove_pid_files,
     write_guest_files,
     write_shown,
 )
@@ -93,6 +94,7 @@ class ContainerSandbox:
         engine = find_engine(self.engine)
         image = look_up_image(engine, self.image)
         reap_orphans(engine, ourselves(self.service))
+        remove_pid_files(self.state)
         expected = Expected(
             uid=identity.uid,
             shared=frozenset() if engine.rootless else frozenset({"user"}),
@@ -153,7 +155,14 @@ class ContainerSandbox:
             make_mount_points(points, identity)
 
         return ContainerSession(
-            Setting(engine=engine, policy=policy, box=box, prepare=prepare, release=cleared.remove)
+            Setting(
+                engine=engine,
+                policy=policy,
+                state=seccomp.parent,
+                box=box,
+                prepare=prepare,
+                release=cleared.remove,
+            )
         )
 
     def _environment(self, policy: SandboxPolicy, image: Image) -> Mapping[str, str]:

@@ -80,8 +80,13 @@ class Box:
     yield_processor: bool
 
 
-def create_arguments(engine: Engine, box: Box, *, name: str, command: str) -> list[str]:
-    """Return the engine's arguments that make a container for one command. Raises SandboxError."""
+def create_arguments(
+    engine: Engine, box: Box, *, name: str, command: str, pid_file: Path | None = None
+) -> list[str]:
+    """Return the engine's arguments that make a container for one command. Raises SandboxError.
+
+    `pid_file` is where podman shall write the host's number of the container's first process.
+    """
     user = f"{box.identity.uid}:{box.identity.gid}"
     return [
         *("create", "--pull", "never", "--interactive", "--name", name, "--hostname", "sandbox"),
@@ -93,6 +98,7 @@ def create_arguments(engine: Engine, box: Box, *, name: str, command: str) -> li
         *("--log-driver", "none", "--no-healthcheck", "--workdir", "/work"),
         *_limits(engine, box),
         *_dialect(engine, box),
+        *(("--pidfile", os.fspath(pid_file)) if pid_file is not None else ()),
         *("--shm-size", str(box.tmpfs_bytes)),
         *_home(engine, box),
         *_flat(("--mount", _bind(mount, engine)) for mount in _mounts(box)),

@@ -41,6 +41,12 @@ class Engine:
         """Tell the two dialects apart."""
         return self.name == "podman"
 
+    @property
+    def writes_pid_files(self) -> bool:
+        """Tell whether a container's first process can be had without asking: podman since 3.2."""
+        found = re.match(r"(\d+)\.(\d+)", self.version)
+        return self.is_podman and found is not None and (int(found[1]), int(found[2])) >= (3, 2)
+
     def call(self, *arguments: str) -> str:
         """Return what a call of the engine prints. Raises SandboxError with what it complains about."""
         return call_engine(self.program, arguments)

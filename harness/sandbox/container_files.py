@@ -83,6 +83,24 @@ def proxy_socket(egress: Path | None) -> Path | None:
     return egress
 
 
+def read_pid_file(file: Path | None) -> str:
+    """Return what podman wrote there, and remove it; empty if there is nothing."""
+    if file is None:
+        return ""
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def remove_pid_files(state: Path) -> None:
+    """Remove what a worker left that was killed just then. Who still waits for one asks the engine."""
+    for left in state.glob("fixwright-*.pid"):
+        left.unlink(missing_ok=True)
+
+
 def write_shown(file: Path, text: str) -> Path:
     """Write a file that all may read, unless it is there already with just this content. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o711)

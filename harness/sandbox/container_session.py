@@ -16,6 +16,7 @@ from domain.ports import SandboxPolicy
 from harness.sandbox.capture import OutputCapture
 from harness.sandbox.container_arguments import Box, create_arguments
 from harness.sandbox.container_engine import Engine, client_environment
+from harness.sandbox.container_files import read_pid_file
 from harness.sandbox.container_memory import MemoryWitness
 from harness.sandbox.container_owner import remove_container
 from harness.sandbox.launch import Launched
@@ -34,11 +35,13 @@ class Setting:
     """All that a session needs and that does not change between its commands.
 
     `box` makes the description of a container anew for each command: some limits count what runs just then.
+    `state` is a directory of ours for the moment between a container's start and its command's.
     `prepare` is called before each command, `release` after the last.
     """
 
     engine: Engine
     policy: SandboxPolicy
+    state: Path
     box: Callable[[], Box]
     prepare: Callable[[], None]
     release: Callable[[], None]
@@ -52,6 +55,7 @@ class ContainerSession(CommandSession):
         super().__init__(setting.policy, identity, group=None)
         self._setting = setting
         self._container = ""
+        self._pid_file: Path | None = None
         self._root_pid = 0
         self._memory: MemoryWitness | None = None
         self._memory_endings = 0
@@ -102,9 +106,12 @@ class ContainerSession(CommandSession):
 
     def _create(self, command: str) -> str:
         engine, name = self._setting.engine, f"fixwright-{os.getpid()}-{secrets.token_hex(8)}"
+        self._pid_file = self._setting.state / f"{name}.pid" if engine.writes_pid_files else None
         try:
             said = engine.call(
-                *create_arguments(engine, self._setting.box(), name=name, command=command)
+                *create_arguments(
+                    engine, self._setting.box(), name=name, command=command, pid_file=self._pid_file
+                )
             ).split()
             if not said or not _CONTAINER_ID.fullmatch(said[-1]):
                 raise SandboxError(f"{engine.name} create did not answer with a container's id: {said[-1:]}")
@@ -153,15 +160,16 @@ class ContainerSession(CommandSession):
 
     def _find_root(self) -> int:
         """Return the pid of the container's first process here, or 0 where the engine is in another world."""
+        engine = self._setting.engine
         try:
-            text = self._setting.engine.call(
+            text = read_pid_file(self._pid_file) or engine.call(
                 "container", "inspect", "--format", "{{.State.Pid}}", self._container
             )
             pid = int(text)
             belongs = Path(f"/proc/{pid}/cgroup").read_text()
         except (SandboxError, ValueError, OSError):  # it has just ended
             return 0
-        return pid if self._setting.engine.is_podman or self._container in belongs else 0
+        return pid if engine.is_podman or self._container in belongs else 0
 
     def _remove(self) -> None:
         """Remove the container; nothing of it may live on. Raises SandboxError if it does."""

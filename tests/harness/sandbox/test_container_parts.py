@@ -19,7 +19,13 @@ from domain.ports import SandboxPolicy
 from harness.sandbox.container import ContainerSandbox
 from harness.sandbox.container_arguments import GATE, Box, create_arguments
 from harness.sandbox.container_engine import Engine, find_engine
-from harness.sandbox.container_files import proxy_socket, refuse_engine_doors, write_guest_files
+from harness.sandbox.container_files import (
+    proxy_socket,
+    read_pid_file,
+    refuse_engine_doors,
+    remove_pid_files,
+    write_guest_files,
+)
 from harness.sandbox.container_image import Image, look_up_image
 from harness.sandbox.container_memory import counter_file
 from harness.sandbox.container_owner import Owner, ourselves
@@ -106,6 +112,35 @@ def test_the_command_is_one_argument_however_it_looks(engine: Engine) -> None:
     command = "--privileged\n; $(x)"
     told = create_arguments(engine, BOX, name="fixwright-1", command=command)
     assert told[-2] == command and told.index("sha256:abc") < told.index(command)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "writes"),
+    [("podman", "4.3.1", True), ("podman", "3.2.0-dev", True), ("podman", "3.0.1", False),
+     ("podman", "odd", False), ("docker", "27.1", False)],
+)  # fmt: skip
+def test_who_writes_a_pid_file(name: str, version: str, writes: bool) -> None:
+    assert replace(PODMAN, name=name, version=version).writes_pid_files is writes
+
+
+def test_a_pid_file_is_read_once_and_removed(tmp_path: Path) -> None:
+    left = tmp_path / "fixwright-1-ab.pid"
+    left.write_text("4321\n")
+    assert read_pid_file(left) == "4321" and not left.exists()
+    assert read_pid_file(left) == "" == read_pid_file(None)
+
+
+def test_pid_files_that_were_left_are_removed(tmp_path: Path) -> None:
+    for name in ("fixwright-1-ab.pid", "seccomp.json"):
+        (tmp_path / name).touch()
+    remove_pid_files(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["seccomp.json"]
+
+
+def test_where_the_pid_goes_is_an_argument_before_the_image() -> None:
+    told = create_arguments(PODMAN, BOX, name="n", command="true", pid_file=Path("/state/n.pid"))
+    assert told.index("/state/n.pid") == told.index("--pidfile") + 1 < told.index("sha256:abc")
+    assert "--pidfile" not in made(PODMAN)
 
 
 def test_podman_adds_nothing_by_itself() -> None:

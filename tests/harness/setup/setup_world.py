@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from domain.model import CommandResult, Repository
-from domain.ports import SandboxPolicy
+from domain.ports import Sandbox, SandboxPolicy
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.setup.cache import SetupCache
 from harness.setup.clients import NO_CLIENTS, ClientConfiguration
@@ -40,7 +40,7 @@ class SetupWorld:
     ) -> None:
         self.uid = uid
         self.git = World(root, None if uid is None else (uid, uid))
-        self.sandbox = BubblewrapSandbox(uid=uid, nice=False)
+        self.sandbox: Sandbox = BubblewrapSandbox(uid=uid, nice=False)
         self.cache = SetupCache(root / "data" / "setups", 2**30, settle=None)
         self.rules = rules or SetupRules()
         self.ask = ask
