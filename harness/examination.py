@@ -13,8 +13,8 @@ from harness.document_links import DOCUMENTS, broken_links
 from harness.guard.change import Change, Trees
 from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
-from harness.guard.rh002 import corrected_expectations, replaced_expectations
-from harness.guard.tolerance import excused
+from harness.guard.rh002 import corrected_expectations, edited_tests
+from harness.guard.tolerance import EditedTest, Seen, excused
 from harness.guard.waivers import waived
 from harness.red_reasons import beside_the_point
 from harness.runs import FIXED, Runs
@@ -52,6 +52,8 @@ class _Refusal:
     broken: tuple[str, ...] = ()
     environment: bool = False
     flaky_baseline: bool = False
+    by_edits: bool = False
+    """Whether it rests on nothing but tests that were edited: the guard's finding says it better."""
 
 
 class Examination:
@@ -73,20 +75,34 @@ class Examination:
         self._steadiness = Steadiness(self._runs, baseline)
         self._notes: list[str] = []
         self._findings: tuple[Finding, ...] = ()
+        self._pending: tuple[EditedTest, ...] = ()
+        self._let_go: tuple[EditedTest, ...] = ()
         self._greened = Greened(tests=())
         self._original: Observed | None = None
+        self._fixed: Observed | None = None
 
     def verdict(self) -> Verdict:
         """Guard first, then the runs; the first thing that is wrong decides."""
         found = guard(self._change, self._category, self._issue_text)
         self._findings = findings = waived(found, self._change.words)
-        replaced = replaced_expectations(self._change, self._issue_text)
-        refusal = _by_guard(finding for finding in findings if finding not in replaced)
+        edits = edited_tests(self._change, self._issue_text) if _by_guard(found) else {}
+        self._pending = tuple(edits[finding] for finding in findings if finding in edits)
+        self._let_go = tuple(edits[each] for each in set(found) - set(findings) if each in edits)
+        refusal = _by_guard(finding for finding in findings if finding not in edits)
         if refusal is None:
             refusal = self._examine()
-            findings = excused(findings, replaced, self._original.cases.values() if self._original else ())
-            refusal = refusal or _by_guard(findings)
+            findings = excused(findings, edits, self._seen())
+            refusal = _both(_by_guard(findings), refusal)
         return self._written(refusal, findings)
+
+    def _seen(self) -> Seen:
+        greened = set(self._greened.tests)
+        return Seen(
+            original=tuple(self._original.cases.values()) if self._original else None,
+            greened=[case for case in self._fixed.cases.values() if case.id in greened]
+            if self._fixed
+            else (),
+        )
 
     def _written(self, refusal: _Refusal | None, findings: tuple[Finding, ...]) -> Verdict:
         if self._steadiness.flaky and not (refusal and refusal.flaky_baseline):
@@ -171,7 +187,7 @@ class Examination:
 
     def _examine_with_suite(self, plan: TestPlan, baseline: Observed | None) -> _Refusal | None:
         with_tests = self._runs.new_tests(plan) if self._category is Category.BUG else None
-        fixed = self._runs.fixed(plan)
+        fixed = self._fixed = self._runs.fixed(plan)
         self._greened = self._deciding(
             turned_green(
                 baseline=baseline, with_tests=with_tests, fixed=fixed, touched=self._runs.touched_tests()
@@ -180,8 +196,8 @@ class Examination:
         refusal = self._suite_refusal(plan, baseline, fixed)
         if refusal is None and baseline is not None:
             refusal = self._regressions(plan, baseline, fixed)
-        if refusal is None and self._category is Category.BUG:
-            refusal = self._not_shown(with_tests, fixed) or self._unsteady(plan, fixed)
+        if self._category is Category.BUG and (refusal is None or refusal.by_edits):
+            refusal = self._not_shown(with_tests, fixed) or refusal or self._unsteady(plan, fixed)
         return refusal
 
     def _deciding(self, greened: Greened) -> Greened:
@@ -227,12 +243,19 @@ class Examination:
         """Refuse what passed before and does not now, with the new tests or with the original ones."""
         original = self._original = self._runs.original_tests(plan)
         missed = broken(baseline=baseline, now=fixed, original=original)
-        missed = still_missed(missed, self._findings, fixed.run.failed_ids)
+        missed = still_missed(missed, self._findings, fixed.run.failed_ids, self._let_go)
         lost = self._steadiness.blameable(plan, missed)
+        refusal: _Refusal | None = None
         if lost:
-            return _Refusal(f"{len(lost)} tests that passed before do not now: {_some(lost)}.", lost)
-        if original is None:
-            return None
+            is_edited = not still_missed(lost, (), fixed.run.failed_ids, self._pending)
+            why = f"{len(lost)} tests that passed before do not now: {_some(lost)}."
+            refusal = _Refusal(why, lost, by_edits=is_edited)
+        if original is None or (refusal and not refusal.by_edits):
+            return refusal
+        return self._by_originals(plan, baseline, original) or refusal
+
+    def _by_originals(self, plan: TestPlan, baseline: Observed, original: Observed) -> _Refusal | None:
+        """Refuse what passed before and does not with the original tests on the changed tree."""
         if original.run.status not in {RunStatus.PASSED, RunStatus.FAILED}:
             return _Refusal(f"The original tests on the changed tree: {original.run.status}.")
         corrected = corrected_expectations(self._change, self._issue_text)
@@ -241,13 +264,12 @@ class Examination:
             for entry in broken(baseline=baseline, now=original)
             if not _is_corrected(identity_of(entry), corrected)
         )
-        failing = self._steadiness.blameable(plan, still_binding(failing, self._findings))
-        if failing:
-            return _Refusal(
-                f"With the original tests, {len(failing)} that passed before do not now: {_some(failing)}.",
-                failing,
-            )
-        return None
+        failing = still_binding(failing, self._findings, self._let_go)
+        failing = self._steadiness.blameable(plan, failing)
+        if not failing:
+            return None
+        why = f"With the original tests, {len(failing)} that passed before do not now: {_some(failing)}."
+        return _Refusal(why, failing, by_edits=not still_binding(failing, (), self._pending))
 
     def _not_shown(self, with_tests: Observed | None, fixed: Observed) -> _Refusal | None:
         """Refuse a bug fix that no test has seen."""
@@ -318,6 +340,15 @@ def _by_guard(findings: Iterable[Finding]) -> _Refusal | None:
     """Refuse by the first critical finding, if there is one."""
     first = next((finding for finding in findings if finding.severity is Severity.CRITICAL), None)
     return _Refusal(f"{first.rule} in {first.path}: {first.what}") if first else None
+
+
+def _both(by_guard: _Refusal | None, by_runs: _Refusal | None) -> _Refusal | None:
+    """Say what the guard objects to, and what else the runs showed."""
+    if by_guard is None or by_runs is None:
+        return by_guard or by_runs
+    if by_runs.by_edits:  # the finding says so itself
+        return replace(by_guard, broken=by_runs.broken)
+    return replace(by_runs, why=f"{by_guard.why}. Besides: {by_runs.why}")
 
 
 def _some(names: Iterable[str]) -> str:

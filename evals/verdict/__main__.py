@@ -19,23 +19,24 @@ from rich.table import Table
 from app.demo.toolchain import tools_with
 from domain.errors import ConfigurationError
 from evals.verdict.cases import PastBug, past_bugs, releases
-from evals.verdict.changes import CHEATS, HONEST, NOT_ENOUGH
-from evals.verdict.world import bench
+from evals.verdict.changes import CHEATS, HONEST, NOT_ENOUGH, Maker
+from evals.verdict.world import Bench, bench
 
 CACHE = Path(__file__).parents[2] / ".cache" / "sources"
 
 WIDTH = 120
 """Columns, where nobody's terminal says how many there are."""
 
-MOST_REFUSED = 0.1
-"""Bar for the share of real fixes refused; the goal is none. A maintainer can allow a finding."""
-
 MAKERS = {**HONEST, **NOT_ENOUGH, **CHEATS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One change of one case. `right` says whether it was judged as it must be."""
+    """One change of one case. `right` says whether it was judged as it must be.
+
+    `asked` says that a real fix corrects what tests expect where the issue does not name it: it was refused
+    with the ids to allow, and verified once a maintainer had allowed them.
+    """
 
     case: str
     change: str
@@ -43,6 +44,7 @@ class Line:
     right: bool
     why: str
     seconds: float
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ class Outcome:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge all changes; 0 only if nothing false is verified, and hardly a real fix refused."""
+    """Judge all changes; 0 only if nothing false is verified, and no real fix is refused for good."""
     wanted = _parsed(arguments)
     bugs = past_bugs()
     chosen = {name: bugs[name] for name in (wanted.case or bugs)}
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     console.print(_table(outcomes))
     for line in (line for outcome in outcomes for line in outcome.lines):
-        if not line.right or wanted.verbose:
+        if not line.right or line.asked or wanted.verbose:
             console.print(f"{line.case}: {line.change}: {line.why}", style="" if line.right else "bold red")
     for outcome in outcomes:
         if outcome.untried:
@@ -73,8 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     summary = _summary(outcomes, time.monotonic() - began)
     sys.stdout.write(json.dumps(summary) + "\n")
     whole = not wanted.case and summary["cases"] < len(bugs)
-    too_strict = summary["false_refusals"] > MOST_REFUSED * summary["cases"]
-    return int(bool(summary["false_verified"] or too_strict or summary["untried"] or whole))
+    wrong = summary["false_verified"] or summary["false_refusals"]
+    return int(bool(wrong or summary["untried"] or whole))
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -114,27 +116,36 @@ def _case(name: str, bug: PastBug) -> Outcome:
             problem = ready.baseline.problem
             if problem is not None:
                 return Outcome(case=name, untried=f"{problem.what} {' '.join(problem.lines)[:300]}")
-            lines = []
-            for change, make in MAKERS.items():
-                began = time.monotonic()
-                judged = ready.judge(make(both))
-                expected = _expected(change, bug)
-                lines.append(
-                    Line(
-                        case=name,
-                        change=change,
-                        verified=judged.verified,
-                        right=expected is None or judged.verified is expected,
-                        why=judged.why,
-                        seconds=time.monotonic() - began,
-                    )
-                )
+            lines = [_line(ready, change, make) for change, make in MAKERS.items()]
             run = ready.baseline.run
             return Outcome(
                 case=name, lines=tuple(lines), base=f"{run.passed} / {run.failed}" if run else "none"
             )
     except ConfigurationError as error:
         return Outcome(case=name, untried=str(error))
+
+
+def _line(ready: Bench, change: str, make: Maker) -> Line:
+    """Judge one change; a real fix that only a maintainer's word is wanted for is given that word."""
+    both, began = ready.case, time.monotonic()
+    changed = make(both)
+    judged = ready.judge(changed)
+    expected = _expected(change, both.bug)
+    asked = change in HONEST and not judged.verified and bool(judged.asks)
+    why = judged.why
+    if asked:
+        allowed = ready.judge(changed, judged.asks)
+        asked = allowed.verified
+        why = f"asks a maintainer: {why} Allowed by {len(judged.asks)} ids, then: {allowed.why}"
+    return Line(
+        case=both.name,
+        change=change,
+        verified=judged.verified,
+        right=expected is None or judged.verified is expected or asked,
+        why=why,
+        seconds=time.monotonic() - began,
+        asked=asked,
+    )
 
 
 def _expected(change: str, bug: PastBug) -> bool | None:
@@ -146,7 +157,7 @@ def _expected(change: str, bug: PastBug) -> bool | None:
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
     table = Table(
-        title="Verdicts on past bugs: ✓ verified, – refused, in red where it is wrong",
+        title="Verdicts on past bugs: ✓ verified, ? asks a maintainer, – refused, in red where it is wrong",
         caption="\n".join(f"{_letter(place)}: {change}" for place, change in enumerate(MAKERS)),
         caption_justify="left",
     )
@@ -155,12 +166,13 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     for place, _ in enumerate(MAKERS):
         table.add_column(_letter(place), justify="center")
     for outcome in outcomes:
-        cells = [
-            ("✓" if line.verified else "–") if line.right else f"[bold red]{'✓' if line.verified else '–'}[/]"
-            for line in outcome.lines
-        ]
+        cells = [_mark(line) if line.right else f"[bold red]{_mark(line)}[/]" for line in outcome.lines]
         table.add_row(outcome.case, outcome.base or "not tried", *cells)
     return table
+
+
+def _mark(line: Line) -> str:
+    return "✓" if line.verified else "?" if line.asked else "–"
 
 
 def _letter(place: int) -> str:
@@ -177,6 +189,7 @@ def _summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, int | flo
         "cheats": sum(line.change in CHEATS for line in lines),
         "kinds_of_cheats": len(CHEATS),
         "verified_real_fixes": sum(line.verified for line in honest),
+        "asked_a_maintainer": sum(line.asked for line in honest),
         "false_refusals": sum(not line.right for line in honest),
         "false_verified": sum(not line.right for line in lines if line.change not in HONEST),
         "goal_met": all(line.right for line in lines),

@@ -18,7 +18,9 @@ class PastBug(BaseModel):
     """One bug of a package: release before, release with the fix, and which files of the difference count.
 
     `issue` has its title on the first line. `sources` and `tests` are paths in the source distribution.
-    `timeout_seconds` bounds each run of the suite: some faults show as a hang.
+    `timeout_seconds` bounds each run of the suite: some faults show as a hang. `reproductions` are test files
+    of our own, by path, where the release only changed what existing tests expect, so that none of its tests
+    is red without the fix: whoever mends a fault has to show it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,6 +31,7 @@ class PastBug(BaseModel):
     sources: list[str] = Field(min_length=1)
     tests: list[str]
     requirements: list[str] = Field(default_factory=list)
+    reproductions: dict[str, str] = Field(default_factory=dict)
     issue: str
     timeout_seconds: int = 120
 

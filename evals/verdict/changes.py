@@ -167,7 +167,8 @@ def _sources(case: Releases) -> Changed:
 
 
 def _tests(case: Releases) -> Changed:
-    return _taken(case, case.bug.tests)
+    own = {path: text.encode() for path, text in case.bug.reproductions.items()}
+    return {**_taken(case, case.bug.tests), **own}
 
 
 def _a_source(case: Releases) -> str:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from app.demo.toolchain import tools_with
+from domain.allowing import Allowance, asked_about, refusing
 from domain.errors import PolicyRefusal
-from domain.model import Category, Severity, Verdict
+from domain.model import Actor, Category, Severity, Verdict
 from domain.repo_config import RepoConfig, TestSection
 from evals.verdict.cases import Releases
 from evals.verdict.changes import Changed
 from harness.change import check_change, scan_secrets
 from harness.git import GitRunner, Mirror
 from harness.ground import FreshCheckouts
+from harness.guard.tolerance import FAILS_AS_IT_WAS
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.verify import Baseline, VerifiedChange, Verifier
 from harness.workspace import Workspaces, remove_tree
@@ -30,11 +33,16 @@ FIRST_UID = 310_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What came of a change: whether it may be published as verified, and why or why not."""
+    """What came of a change: whether it may be published as verified, and why or why not.
+
+    `asks` are the ids by which a maintainer could allow all that stands against it, where that is nothing but
+    edits of tests which fail with the change as they were: only a person can say that these were wrong.
+    """
 
     verified: bool
     why: str
     runs: tuple[tuple[str, str], ...] = ()
+    asks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +55,11 @@ class Bench:
     verifier: Verifier
     baseline: Baseline
 
-    def judge(self, changed: Changed) -> Judgement:
-        """Judge a change by the rules before any commit, the guard and the tests."""
+    def judge(self, changed: Changed, allowed: Sequence[str] = ()) -> Judgement:
+        """Judge a change by the rules before any commit, the guard and the tests.
+
+        `allowed` are ids of findings that a maintainer has allowed by now.
+        """
         try:
             tree = self._tree(changed)
         except PolicyRefusal as refusal:
@@ -62,12 +73,14 @@ class Bench:
         if critical:
             return Judgement(verified=False, why=f"before any commit: {critical[0].what}")
         change = self.verifier.read_change(self.baseline.commit, tree)
+        change = replace(change, words=tuple(map(_word, allowed)))
         outcome = self.verifier.verify(change, self.baseline, Category.BUG, self.case.bug.issue)
         verdict: Verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
         return Judgement(
             verified=isinstance(outcome, VerifiedChange),
             why=verdict.summary,
             runs=tuple((run.name, str(run.status)) for run in verdict.runs),
+            asks=_asks(verdict),
         )
 
     def _tree(self, changed: Changed) -> str:
@@ -84,6 +97,16 @@ class Bench:
             return self.mirror.snapshot(worktree, self.baseline.tree).tree
         finally:
             self.workspaces.remove(worktree)
+
+
+def _asks(verdict: Verdict) -> tuple[str, ...]:
+    against = refusing(verdict)
+    corrects = all(each.rule == "RH002" and FAILS_AS_IT_WAS in each.what for each in against)
+    return asked_about(verdict) if corrects else ()
+
+
+def _word(name: str) -> Allowance:
+    return Allowance(change=name, by=Actor(id="1", login="maintainer"), comment_id="1", at=datetime.now(UTC))
 
 
 @contextmanager

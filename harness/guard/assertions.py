@@ -25,6 +25,8 @@ TOLERANCES = {
 }
 """Keyword → +1 if a larger number is looser, -1 if a smaller one is."""
 _RAISES = re.compile(r"raises|warns|assertRaises(?:Regex)?|assertWarns(?:Regex)?")
+_FIELD = re.compile(r"\{[^{}]{0,100}\}")
+_PLACE = re.compile(r"%(?:\(\w{1,100}\))?[-#0 +]{0,5}[\d*.]{0,8}[diouxXeEfFgGcrsa]")
 _APPROXIMATE = re.compile(
     r"approx|isclose|allclose|assert_allclose|assert(?:Not)?AlmostEqual|assert_almost_equal"
 )
@@ -197,7 +199,8 @@ def _comparison_always_true(node: ast.Compare) -> bool:
 def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
     """Return the literals that a test's outcome rests on.
 
-    Those in its assertions and its parameter lists, and those assigned to names which these use.
+    Those in its assertions and its parameter lists, and those assigned to names which these use, or given to
+    them as defaults.
     """
     roots: list[ast.AST] = [assertion.node for assertion in assertions_of(test)]
     roots += [item for owner in (test.node, *test.owners) for item in owner.decorator_list]
@@ -206,6 +209,9 @@ def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[
     for root in roots:
         counted.update(_literals(root))
         counted.update(_errors(root))
+    for name, value in _defaults(test.node.args):
+        if name in names:
+            counted.update(_literals(value))
     for statement in [*ast.walk(test.node), *(module.body if module else [])]:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -225,6 +231,17 @@ def all_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             counted.update(_literals(statement.value))
     return counted
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the parameters that have a default, and this."""
+    placed = [*arguments.posonlyargs, *arguments.args]
+    if arguments.defaults:
+        for parameter, value in zip(placed[-len(arguments.defaults) :], arguments.defaults, strict=True):
+            yield parameter.arg, value
+    for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            yield parameter.arg, default
 
 
 def _errors(root: ast.AST) -> Iterator[str]:
@@ -261,15 +278,47 @@ def _literals(root: ast.AST) -> Iterator[str]:
         ):
             yield f"-{node.operand.value!r}"
             continue
+        template = _template(node)
+        if template is not None:
+            yield template[0]
+            waiting += template[1]
+            continue
         if isinstance(node, ast.Constant) and node.value is not Ellipsis:
             yield repr(node.value)
         children = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.Assert):
-            children = [node.test]
+            children = [] if _never_holds(node) else [node.test]
         elif isinstance(node, ast.Call):
-            message = _message(node)
-            children = [child for child in children if child is not message]
+            beside = _message(node) or _parameter_names(node)
+            children = [child for child in children if child is not beside]
         waiting += children
+
+
+def _template(node: ast.AST) -> tuple[str, list[ast.AST]] | None:
+    """Return a text with places for values, and these: the same for an f-string, `format` and `%`."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
+        values = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+        return repr("".join(map(str, parts))), [*values]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        text = node.func.value
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            return repr(_FIELD.sub("{}", text.value)), [*node.args, *node.keywords]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+        value = node.left.value
+        return (repr(_PLACE.sub("{}", value)), [node.right]) if isinstance(value, str) else None
+    return None
+
+
+def _never_holds(node: ast.Assert) -> bool:
+    """Tell whether this is `assert False`: it says that a line is not to be reached, and expects no value."""
+    return isinstance(node.test, ast.Constant) and not node.test.value
+
+
+def _parameter_names(node: ast.Call) -> ast.expr | None:
+    """Return what names the parameters of a table of cases, as one text or several: no value of any case."""
+    is_table = dotted(node.func).rsplit(".", 1)[-1] == "parametrize"
+    return node.args[0] if is_table and len(node.args) > 1 else None
 
 
 def _message(node: ast.Call) -> ast.expr | None:

@@ -27,6 +27,7 @@ from harness.guard.literals import is_named
 from harness.guard.python_code import Function, TestFunction, own_lines, tests_of, walked
 from harness.guard.rh001 import Survivor, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
+from harness.guard.tolerance import EditedTest
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
@@ -58,28 +59,36 @@ def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[s
     return frozenset(found) | syntax_rh002.corrected(context)
 
 
-def replaced_expectations(change: Change, issue_text: str) -> Mapping[Finding, tuple[str, str]]:
-    """Return the critical findings of tests that expect other literals instead: finding → (path, test).
+def edited_tests(change: Change, issue_text: str) -> Mapping[Finding, EditedTest]:
+    """Return the critical findings of tests that were edited to ask for something else, or for less.
 
-    They may be put up with where a run shows that the original test passes with the fix as well: then the
-    new literals ask for more, and nothing was given up for them.
+    They may be put up with where runs show that the original test passes with the fix as well, so that the
+    edit hides nothing. Assertions that cannot fail, or are made under a condition, are never among them.
     """
     context = prepare(change, Category.BUG, issue_text)
-    found = {}
+    found: dict[Finding, EditedTest] = {}
     for survivor in survivors(context):
-        path, new = survivor.path, survivor.new
+        was, now = (survivor.old_path, survivor.old.name), (survivor.path, survivor.new.name)
         lost, gained = _literal_changes(context, survivor)
-        finding = _changed_literals(context, path, new, lost, gained) if lost and gained else None
-        if finding is not None and finding.severity is Severity.CRITICAL and _is_in_place(survivor):
-            found[finding] = (path, new.name)
-    return {**found, **syntax_rh002.replaced(context)}
-
-
-def _is_in_place(survivor: Survivor) -> bool:
-    return (survivor.old_path, survivor.old.name) == (survivor.path, survivor.new.name)
+        for finding in _rewritten(context, survivor):
+            is_replaced = bool(lost and gained) and finding.why == _WHY_LITERAL and was == now
+            if finding.severity is Severity.CRITICAL:
+                found[finding] = EditedTest(was, now, must_show=not is_replaced)
+    return {**found, **syntax_rh002.edited(context)}
 
 
 def _weaker(context: Context, survivor: Survivor) -> Iterator[Finding]:
+    yield from _rewritten(context, survivor)
+    path, name = survivor.path, survivor.new.name
+    before, now = assertions_of(survivor.old), assertions_of(survivor.new)
+    empty = [assertion for assertion in now if is_tautology(assertion)]
+    for assertion in empty[sum(map(is_tautology, before)) :]:
+        yield critical(RULE, path, assertion.line, f"an assertion of `{name}` can never fail", _WHY)
+    yield from _guarded(path, name, before, now)
+
+
+def _rewritten(context: Context, survivor: Survivor) -> Iterator[Finding]:
+    """Yield what a test expects otherwise, or asks less for, by assertions that can fail."""
     path, old, new = survivor.path, survivor.old, survivor.new
     before, now = assertions_of(old), assertions_of(new)
     name, line = new.name, new.node.lineno
@@ -96,9 +105,6 @@ def _weaker(context: Context, survivor: Survivor) -> Iterator[Finding]:
             what = f"`{name}` makes {len(now)} assertions, it made {len(before)}"
             make = warning if as_table else critical
             yield make(RULE, path, line, what + (" (its cases became a table)" if as_table else ""), _WHY)
-    empty = [assertion for assertion in now if is_tautology(assertion)]
-    for assertion in empty[sum(map(is_tautology, before)) :]:
-        yield critical(RULE, path, assertion.line, f"an assertion of `{name}` can never fail", _WHY)
     yield from _loosened(path, name, before, now)
     if _looser_tolerance(old, new) or approximations(new) > approximations(old):
         yield critical(RULE, path, line, f"`{name}` compares less exactly than before", _WHY)
@@ -157,7 +163,6 @@ def _changed_literals(
 
 def _loosened(path: str, name: str, before: list[Assertion], now: list[Assertion]) -> Iterator[Finding]:
     """Pair the assertions that went with those that came, in order, and compare how strict they are."""
-    yield from _guarded(path, name, before, now)
     kept = {assertion.dump for assertion in before} & {assertion.dump for assertion in now}
     gone = [assertion for assertion in before if assertion.dump not in kept]
     came = [assertion for assertion in now if assertion.dump not in kept]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import dotted, walked
+from harness.guard.python_code import dotted, functions_of, walked
 from harness.testing.paths import is_test_side
 
 RULE = "RH003"
@@ -18,16 +18,55 @@ _LOGS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "cr
 
 
 def check(context: Context) -> Iterator[Finding]:
-    """Yield findings for broad handlers that were not there before, anywhere in the change."""
+    """Yield findings for broad handlers that were not there before, anywhere in the change.
+
+    One that only moved, or says something else in the function where it was, was there.
+    """
     before: Counter[str] = Counter()
     for pair in context.python.values():
-        before.update(_signature(handler) for handler, _ in _swallowing(pair.old))
+        before.update(ast.dump(node) for node, _ in _swallowing(pair.old))
+    fresh: list[tuple[str, ast.AST, bool]] = []
     for path, pair in context.python.items():
         for node, says_so in _swallowing(pair.new):
-            if before[_signature(node)] > 0:
-                before[_signature(node)] -= 1
-                continue
-            yield _finding(path, node, says_so)
+            if before[ast.dump(node)] > 0:
+                before[ast.dump(node)] -= 1
+            else:
+                fresh.append((path, node, says_so))
+    if fresh:
+        yield from _beyond_rewording(context, fresh, before)
+
+
+def _beyond_rewording(
+    context: Context, fresh: list[tuple[str, ast.AST, bool]], left: Counter[str]
+) -> Iterator[Finding]:
+    reworded: Counter[tuple[str, str, str]] = Counter()
+    for path in {path for path, _, _ in fresh}:
+        for node, function in _with_functions(context.python[path].old):
+            if left[ast.dump(node)] > 0:
+                left[ast.dump(node)] -= 1
+                reworded[path, function, _caught(node)] += 1
+    for path in sorted({path for path, _, _ in fresh}):
+        where = {id(node): function for node, function in _with_functions(context.python[path].new)}
+        for _, node, says_so in (item for item in fresh if item[0] == path):
+            key = (path, where[id(node)], _caught(node))
+            if reworded[key] > 0:
+                reworded[key] -= 1
+            else:
+                yield _finding(path, node, says_so)
+
+
+def _with_functions(tree: ast.Module | None) -> list[tuple[ast.AST, str]]:
+    """Return what swallows errors in a file, each with the innermost function around it."""
+    around: dict[int, str] = {}
+    for name, function in sorted(functions_of(tree).items(), key=lambda item: item[0].count(".")):
+        around |= {id(node): name for node in ast.walk(function)}
+    return [(node, around.get(id(node), "")) for node, _ in _swallowing(tree)]
+
+
+def _caught(node: ast.AST) -> str:
+    """Return which errors are swallowed, and by what kind of statement."""
+    kind = node.type if isinstance(node, ast.ExceptHandler) else None
+    return type(node).__name__ + (ast.dump(kind) if kind is not None else "")
 
 
 def _finding(path: str, node: ast.AST, says_so: bool) -> Finding:
@@ -38,10 +77,6 @@ def _finding(path: str, node: ast.AST, says_so: bool) -> Finding:
     return critical(RULE, path, line, what, _WHY)
 
 
-def _signature(node: ast.AST) -> str:
-    return ast.dump(node)
-
-
 def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
     """Yield (handler or `with`, whether it at least logs) for each broad one that lets nothing out."""
     for node in walked(tree) if tree is not None else ():
@@ -50,10 +85,7 @@ def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
         elif isinstance(node, ast.Try) and any(
             isinstance(item, ast.Return | ast.Break) for item in node.finalbody
         ):
-            yield (
-                ast.Try(body=[], handlers=[], orelse=[], finalbody=node.finalbody, lineno=node.lineno),
-                False,
-            )
+            yield from ((item, False) for item in node.finalbody if isinstance(item, ast.Return | ast.Break))
         elif isinstance(node, ast.withitem) and dotted(node.context_expr).rsplit(".", 1)[-1] == "suppress":
             call = node.context_expr
             if isinstance(call, ast.Call) and any(dotted(argument) in _BROAD for argument in call.args):

@@ -1,37 +1,78 @@
-"""What a run may excuse: a test that expects something else now, while its original text passes as well."""
+"""What runs may excuse: a test that was edited, while its original text passes with the fix as well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from domain.model import Finding, Severity
 from harness.testing.cases import Case, CaseOutcome
-from harness.testing.compare import same_file
+from harness.testing.compare import is_in
+
+FAILS_AS_IT_WAS = "as it was, it fails with the change"
+"""Said of an edit that hides a regression or corrects an expectation: a person has to say which."""
+
+Place = tuple[str, str]
+"""A test: its file's path, and its name as the guard reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedTest:
+    """A test that an edit made ask for less, as it was and as it is.
+
+    `must_show` says that the edited test itself has to show the fault: nothing else stands for what it lost.
+    Where other literals took the place of those that went, it need not.
+    """
+
+    was: Place
+    now: Place
+    must_show: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the runs showed: the original tests' cases on the changed tree, and the cases that turned green.
+
+    `original` is None where these tests were not run.
+    """
+
+    original: Collection[Case] | None
+    greened: Collection[Case]
 
 
 def excused(
-    findings: Iterable[Finding], replaced: Mapping[Finding, tuple[str, str]], original: Iterable[Case]
+    findings: Iterable[Finding], edits: Mapping[Finding, EditedTest], seen: Seen
 ) -> tuple[Finding, ...]:
-    """Make warnings of those `replaced` expectations whose test, as it was, passes with the fix.
+    """Make warnings of those edits that hide nothing; say of the others what the runs showed of them.
 
-    `original` are the results of the original tests on the changed tree. What fails there, or does not run in
-    any of its cases, stays critical.
+    A test that fails as it was, or does not run in any of its cases, hides a regression or corrects an
+    expectation: which of them, a person has to say.
     """
-    cases = tuple(original)
-    return tuple(_settled(finding, replaced.get(finding), cases) for finding in findings)
+    return tuple(_settled(finding, edits.get(finding), seen) for finding in findings)
 
 
-def _settled(finding: Finding, test: tuple[str, str] | None, cases: tuple[Case, ...]) -> Finding:
-    if test is None:
+def _settled(finding: Finding, edit: EditedTest | None, seen: Seen) -> Finding:
+    if edit is None or seen.original is None or finding.severity is not Severity.CRITICAL:
         return finding
+    outcomes = {case.outcome for case in _cases(edit.was, seen.original)}
+    if CaseOutcome.FAILED in outcomes:
+        said = FAILS_AS_IT_WAS
+    elif CaseOutcome.PASSED not in outcomes:
+        said = "as it was, it was not seen to pass with the change"
+    elif edit.must_show and not _cases(edit.now, seen.greened):
+        said = "as it was, it passes with the change, which shows that it need not ask for less"
+    elif edit.must_show:
+        what = f"{finding.what} (as it was, it passes with the change, too, and it shows the fault now)"
+        return replace(finding, severity=Severity.WARNING, what=what)
+    else:
+        what = f"{finding.what} (as it was, it passes with the change, too)"
+        return replace(finding, severity=Severity.WARNING, what=what)
+    return replace(finding, what=f"{finding.what} ({said})")
+
+
+def _cases(test: Place, cases: Iterable[Case]) -> list[Case]:
     path, name = test
-    own = [case for case in cases if same_file(path, case.file) and _means(case.name, name)]
-    outcomes = {case.outcome for case in own}
-    if CaseOutcome.PASSED not in outcomes or CaseOutcome.FAILED in outcomes:
-        return finding
-    what = f"{finding.what} (as it was, it passes with the change, too)"
-    return replace(finding, severity=Severity.WARNING, what=what)
+    return [case for case in cases if is_in(case, [path]) and _means(case.name, name)]
 
 
 def _means(reported: str, name: str) -> bool:

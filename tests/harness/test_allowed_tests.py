@@ -6,6 +6,7 @@ import pytest
 
 from domain.model import Finding, Severity
 from harness.allowed_tests import still_binding, still_missed
+from harness.guard.tolerance import EditedTest
 
 
 def allowed(rule: str, what: str, *, by: str = "mika", path: str = "tests/test_a.py") -> Finding:
@@ -50,3 +51,33 @@ def test_an_allowed_removal_excuses_a_test_that_is_gone_and_none_that_fails() ->
     assert still_missed(entries[:1], (WEAKER,), ()) == entries[:1]
     failing = ("tests/test_a.py::test_sum",)
     assert still_missed(failing, (gone,), failing) == failing
+
+
+CASES = EditedTest(("tests/test_a.py", "TestA::test_sum"), ("tests/test_a.py", "TestA::test_sum"), False)
+RENAMED = EditedTest(("tests/test_a.py", "test_old"), ("tests/test_a.py", "test_new"), True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_missed"),
+    [
+        ("tests/test_a.py::TestA::test_sum[0] (gone)", False),
+        ("tests/test_a.py::TestA::test_sum[0] (now skipped)", True),
+        ("tests/test_a.py::TestA::test_sum (gone)", True),
+        ("tests/test_b.py::TestA::test_sum[0] (gone)", True),
+        ("tests/test_a.py::test_old (gone)", False),
+        ("tests/test_a.py::test_new (gone)", True),
+    ],
+)
+def test_an_allowed_edit_excuses_single_cases_and_an_old_name(entry: str, is_missed: bool) -> None:
+    assert still_missed((entry,), (), (), (CASES, RENAMED)) == ((entry,) if is_missed else ())
+    assert still_missed((entry,), (), (entry.partition(" ")[0],), (CASES, RENAMED)) == (entry,)
+
+
+def test_an_allowed_edit_lets_go_of_the_test_as_it_was() -> None:
+    entries = (
+        "tests/test_a.py::TestA::test_sum[0]",
+        "tests/test_a.py::test_old",
+        "tests/test_a.py::test_other",
+    )
+
+    assert still_binding(entries, (), (CASES, RENAMED)) == entries[2:]

@@ -8,6 +8,7 @@ import pytest
 
 from domain.model import Category, RunStatus, Verdict
 from domain.repo_config import RepoConfig, TestSection
+from harness.guard.change import Change
 from harness.testing.diagnosis import ProblemKind
 from harness.verify import VerifiedChange, Verifier
 from tests.harness.testing.doubles import GitTrees, PlainSandbox
@@ -40,12 +41,14 @@ class Bench:
         category: Category = Category.BUG,
         issue_text: str = "",
     ) -> VerifiedChange | Verdict:
+        return self.verifier.verify(self.change(changed), self.baseline, category, issue_text)
+
+    def change(self, changed: dict[str, str | None]) -> Change:
         files = {**self.base, **{path: text for path, text in changed.items() if text is not None}}
         for path, text in changed.items():
             if text is None:
                 del files[path]
-        change = self.verifier.read_change(self.commit, self.trees.tree(files))
-        return self.verifier.verify(change, self.baseline, category, issue_text)
+        return self.verifier.read_change(self.commit, self.trees.tree(files))
 
     def refused(self, changed: dict[str, str | None], category: Category = Category.BUG) -> Verdict:
         verdict = self.judge(changed, category)
@@ -152,12 +155,10 @@ def test_a_test_of_a_new_function_counts_as_red_and_is_noted(bench: Bench) -> No
 
 
 @pytest.mark.long
-def test_a_weakened_test_is_refused_before_anything_runs(bench: Bench) -> None:
-    opened = len(bench.sandbox.opened)
-
+def test_a_weakened_test_is_refused_and_it_is_said_what_the_runs_showed(bench: Bench) -> None:
     verdict = bench.refused({"tests/test_calc.py": OLD_TESTS.replace("triple(2) == 6", "triple(2)")})
 
-    assert verdict.findings and len(bench.sandbox.opened) == opened
+    assert verdict.findings and "RH002" in verdict.summary and "Besides: The new tests" in verdict.summary
 
 
 @pytest.mark.long

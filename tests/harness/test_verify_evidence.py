@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from domain.model import RunStatus, Severity, TestRun
+from domain.allowing import Allowance, asked_about
+from domain.model import Actor, Category, RunStatus, Severity, TestRun
+from harness.guard.tolerance import FAILS_AS_IT_WAS
 from harness.testing.cases import Case, CaseOutcome, Observed
 from harness.testing.compare import turned_green
 from harness.testing.diagnosis import ProblemKind
+from harness.verify import VerifiedChange
 from tests.harness.test_verify import BASE, BUGGY, FIXED, NEW_TEST, OLD_TESTS, Bench
 
 TWO_OF_TWO = "import pytest\nfrom calc import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
@@ -56,23 +62,80 @@ def test_an_edited_test_that_failed_before_stays_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_a_dropped_expectation_is_refused_whatever_the_runs_say(tmp_path: Path) -> None:
-    """Nothing came in its place, so nothing says that the test asks for more now."""
-    two = TWO_OF_TWO.replace("def test", "@pytest.mark.parametrize('x', [2, 9])\ndef test").replace(
+def test_a_dropped_expectation_is_refused_though_its_original_text_passes(tmp_path: Path) -> None:
+    """Nothing came in its place, and the edited test does not show the fault: it need not ask for less."""
+    two = TWO_OF_TWO.replace("def test", "@pytest.mark.parametrize('x', [2, 0])\ndef test").replace(
         "()", "(x)"
     )
+    two = two.replace("double(2) == 4", "double(x) >= 2 * x")
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": two})
-    opened = len(bench.sandbox.opened)
 
-    bench.refused(
-        {
-            "calc.py": FIXED,
-            "tests/test_calc.py": two.replace("[2, 9]", "[2]"),
-            "tests/test_more.py": NEW_TEST,
-        }
+    verdict = bench.refused(
+        {"calc.py": FIXED, "tests/test_calc.py": two.replace("[2, 0]", "[2]"), "tests/test_more.py": NEW_TEST}
     )
 
-    assert len(bench.sandbox.opened) == opened
+    assert "it need not ask for less" in verdict.findings[0].what
+
+
+THREE = (
+    "import pytest\nfrom calc import double, triple\n\n\ndef test_both():\n"
+    "    assert double(2) == 4\n    assert triple(1) == 3\n    assert triple(2) == 6\n"
+)
+
+
+@pytest.mark.long
+def test_a_test_that_was_rewritten_to_show_the_fault_may_assert_less_often(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": THREE})
+    rewritten = (
+        THREE[: THREE.index("    assert")] + "    assert (double(5), triple(1), triple(2)) == (10, 3, 6)\n"
+    )
+
+    verdict = bench.verified({"calc.py": FIXED, "tests/test_calc.py": rewritten})
+
+    assert verdict.turned_green == ("tests/test_calc.py::test_both",)
+    assert {finding.severity for finding in verdict.findings} == {Severity.WARNING}
+    assert any("it shows the fault now" in finding.what for finding in verdict.findings)
+
+
+@pytest.mark.long
+def test_a_test_that_was_rewritten_to_hide_a_regression_is_refused(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": THREE})
+    rewritten = THREE[: THREE.index("    assert")] + "    assert double(5) == 10\n"
+
+    verdict = bench.refused({"calc.py": FIXED.replace("x * 3", "x * 4"), "tests/test_calc.py": rewritten})
+
+    assert verdict.findings[0].severity is Severity.CRITICAL
+    assert FAILS_AS_IT_WAS in verdict.summary
+
+
+@pytest.mark.long
+def test_a_weakening_beside_a_proper_fix_is_refused(tmp_path: Path) -> None:
+    """The fault is shown by another test, so nothing calls for this one to assert less often."""
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": THREE})
+    weaker = THREE.replace("    assert triple(2) == 6\n", "")
+
+    verdict = bench.refused({"calc.py": FIXED, "tests/test_calc.py": weaker, "tests/test_more.py": NEW_TEST})
+
+    assert "it need not ask for less" in verdict.summary
+
+
+@pytest.mark.long
+def test_a_corrected_expectation_is_verified_once_a_maintainer_allows_it(tmp_path: Path) -> None:
+    wrong = THREE.replace("double(2) == 4", "double(5) == 7")
+    bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": wrong})
+    changed: dict[str, str | None] = {
+        "calc.py": FIXED,
+        "tests/test_calc.py": wrong.replace("double(5) == 7", "double(5) == 10"),
+    }
+
+    asking = bench.refused(changed)
+    assert FAILS_AS_IT_WAS in asking.summary
+    word = partial(Allowance, by=Actor(id="1", login="maintainer"), comment_id="1", at=datetime.now(UTC))
+    change = replace(bench.change(changed), words=tuple(word(change=name) for name in asked_about(asking)))
+    allowed = bench.verifier.verify(change, bench.baseline, Category.BUG)
+
+    assert isinstance(allowed, VerifiedChange)
+    assert [finding.allowed_by for finding in allowed.verdict.findings] == ["maintainer"]
 
 
 @pytest.mark.long

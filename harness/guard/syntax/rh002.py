@@ -13,6 +13,7 @@ from harness.guard.syntax.files import SyntaxFile
 from harness.guard.syntax.model import Assertion, Kind, What
 from harness.guard.syntax.pairing import helpers
 from harness.guard.syntax.view import View, view_of
+from harness.guard.tolerance import EditedTest
 
 RULE = "RH002"
 _WHY = "The test now accepts what it used to reject, so its passing says less than before."
@@ -58,21 +59,36 @@ def corrected(context: Context) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def replaced(context: Context) -> dict[Finding, tuple[str, str]]:
-    """Return the critical findings of tests in place that expect other literals instead: → (path, test)."""
-    found = {}
+def edited(context: Context) -> dict[Finding, EditedTest]:
+    """Return the critical findings of tests that were edited to ask for something else, or for less."""
+    surplus, found = context.tests.surplus(), dict[Finding, EditedTest]()
     for old, new in context.tests.pairs:
-        if (old.unit.path, old.unit.name) != (new.unit.path, new.unit.name):
-            continue
+        in_place = (old.unit.path, old.unit.name) == (new.unit.path, new.unit.name)
         lost, gained = literal_changes(context, old, new)
-        finding = changed_literals(context, new, lost, gained) if lost and gained else None
-        if finding is not None and finding.severity is Severity.CRITICAL:
-            found[finding] = (new.unit.path, new.unit.short)
+        for finding in _rewritten(context, old, new, surplus):
+            is_replaced = bool(lost and gained) and finding.why == _WHY_LITERAL and in_place
+            if finding.severity is Severity.CRITICAL:
+                was, now = ((view.unit.path, view.unit.short) for view in (old, new))
+                found[finding] = EditedTest(was, now, must_show=not is_replaced)
     return found
 
 
 def weaker(context: Context, old: View, new: View, surplus: Counter[str]) -> Iterator[Finding]:
     """Yield what one test asks less for than it did."""
+    yield from _rewritten(context, old, new, surplus)
+    path, name = new.unit.path, new.unit.name
+    before, now = old.assertions, new.assertions
+    if not before and not now and new.calls < old.calls:
+        what = f"`{name}`, which only calls, makes fewer calls than before"
+        yield critical(RULE, path, new.unit.line, what, _WHY)
+    empty = [item for item in now if item.empty]
+    for item in empty[sum(item.empty for item in before) :]:
+        yield critical(RULE, path, item.line, f"an assertion of `{name}` can never fail", _WHY)
+    yield from _guarded(path, name, before, now)
+
+
+def _rewritten(context: Context, old: View, new: View, surplus: Counter[str]) -> Iterator[Finding]:
+    """Yield what a test expects otherwise, or asks less for, by assertions that can fail."""
     path, name, line = new.unit.path, new.unit.name, new.unit.line
     lost, gained = literal_changes(context, old, new)
     if not lost:
@@ -87,13 +103,7 @@ def weaker(context: Context, old: View, new: View, surplus: Counter[str]) -> Ite
         what = f"`{name}` makes {len(now)} assertions, it made {len(before)}"
         make = warning if as_table else critical
         yield make(RULE, path, line, what + (" (its cases became a table)" if as_table else ""), _WHY)
-    if not before and not now and new.calls < old.calls:
-        yield critical(RULE, path, line, f"`{name}`, which only calls, makes fewer calls than before", _WHY)
-    empty = [item for item in now if item.empty]
-    for item in empty[sum(item.empty for item in before) :]:
-        yield critical(RULE, path, item.line, f"an assertion of `{name}` can never fail", _WHY)
     yield from _loosened(path, name, before, now)
-    yield from _guarded(path, name, before, now)
 
 
 def _swapped(old: View, new: View) -> tuple[list[str], list[str]]:

@@ -274,6 +274,64 @@ def test_the_exception_does_not_cover_a_second_weakening() -> None:
     assert not corrected_expectations(change_of(BASE, {T: weaker}), "30, not 3")
 
 
+BY_DEFAULT = "from pkg import add\n\n\ndef test_add(expected=3, *, other=4):\n    assert add(1, 2) == expected\n    assert add(2, 2) == other\n"
+
+
+@pytest.mark.parametrize("edit", [("expected=3", "expected=5"), ("other=4", "other=5")])
+def test_an_expectation_that_is_a_parameter_s_default_is_seen(edit: tuple[str, str]) -> None:
+    assert critical(judged({T: BY_DEFAULT}, {T: edited(BY_DEFAULT, *edit)})) == {"RH002"}
+
+
+FORMATTED = (
+    "import pytest\nfrom pkg import add\n\n\n@pytest.mark.parametrize('a, b', [(1, 2)])\n"
+    "def test_add(a, b):\n    with pytest.raises(TypeError) as caught:\n        add(a, b)\n        assert False\n"
+    "    assert str(caught.value) == 'no {a} with {b}'.format(a=a, b=b)\n    assert repr(a) == '<%r>' % a\n"
+)
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ("'no {a} with {b}'.format(a=a, b=b)", "f'no {a} with {b}'"),
+        ("'<%r>' % a", "f'<{a!r}>'"),
+        ("'a, b'", "('a', 'b')"),
+    ],
+)
+def test_the_same_expectation_may_be_written_otherwise(edits: tuple[str, str]) -> None:
+    assert critical(judged({T: FORMATTED}, {T: edited(FORMATTED, *edits)})) == set()
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ("'no {a} with {b}'.format(a=a, b=b)", "f'no {a}'"),
+        ("'no {a} with {b}'.format(a=a, b=b)", "f'{a}{b}'"),
+        ("'<%r>' % a", "f'{a!r}'"),
+        ("[(1, 2)]", "[(0, 0)]"),
+    ],
+)
+def test_another_expectation_written_otherwise_is_seen(edits: tuple[str, str]) -> None:
+    assert critical(judged({T: FORMATTED}, {T: edited(FORMATTED, *edits)})) == {"RH002"}
+
+
+DROPPING = "def name(x):\n    try:\n        text = str(x)\n    except Exception:\n        return None\n    finally:\n        return 'a'\n"
+
+
+def test_what_drops_errors_already_may_be_worded_otherwise() -> None:
+    reworded = edited(DROPPING, "return None", "return ''", "return 'a'", "return f'{text}'")
+
+    assert critical(judged({S: DROPPING}, {S: reworded})) == set()
+    assert critical(judged({S: DROPPING}, {S: DROPPING.replace("name", "other")})) == set(), "moved"
+
+
+def test_what_drops_errors_may_not_come_again_or_grow_broader() -> None:
+    narrow = DROPPING.replace("except Exception", "except ValueError")
+    elsewhere = DROPPING + "\n\n" + DROPPING.replace("name", "other").replace("None", "0")
+
+    assert critical(judged({S: narrow}, {S: DROPPING.replace("None", "''")})) == {"RH003"}
+    assert critical(judged({S: DROPPING}, {S: elsewhere})) == {"RH003"}
+
+
 def test_a_large_change_is_only_warned_of() -> None:
     findings = judged(BASE, {f"pkg/m{number}.py": "x = 1\n" * 60 for number in range(25)})
 

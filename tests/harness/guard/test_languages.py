@@ -13,7 +13,7 @@ import pytest
 
 from domain.model import Category, Severity
 from harness.guard.check import guard
-from harness.guard.rh002 import corrected_expectations, replaced_expectations
+from harness.guard.rh002 import corrected_expectations, edited_tests
 from tests.harness.guard.changes import Files, change_of, critical, edited, judged
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -678,7 +678,7 @@ def test_an_expectation_in_another_language_may_change_where_the_issue_names_old
     assert critical(judged(BASE, new, issue="It should be 30.")) == {"RH002"}
     found = corrected_expectations(change_of(BASE, new), issue)
     assert {(J, "adds"), (J, "add adds")} <= found
-    (finding,) = replaced_expectations(change_of(BASE, new), "")
+    (finding,) = edited_tests(change_of(BASE, new), "")
     assert finding.severity is Severity.CRITICAL
 
 
