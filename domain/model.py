@@ -193,7 +193,12 @@ class CloneAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One issue being worked on. Moves only along `domain.states.TRANSITIONS`."""
+    """One issue being worked on. Moves only along `domain.states.TRANSITIONS`.
+
+    `label` is what it was last asked for by, "" where that was a command; a repository's own file may say
+    more of it than `category`, by whose rules it is judged. `by_command` says that a command asked for it
+    last.
+    """
 
     id: int
     issue: IssueRef
@@ -213,6 +218,13 @@ class Task:
     not_before: datetime | None = None
     wip_sha: str = ""
     wip_branch: str = ""
+    label: str = ""
+    by_command: bool = False
+
+    @property
+    def label_shown(self) -> str:
+        """The label that people take off or put on again for this task."""
+        return self.label or str(self.category)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,3 +329,4 @@ class Publication:
     done_at: datetime | None = None
     pull_number: int | None = None
     url: str = ""
+    base_branch: str = ""

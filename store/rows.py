@@ -94,6 +94,8 @@ def task_from(row: sqlite3.Row) -> Task:
         not_before=optional_moment(row["not_before"]),
         wip_sha=row["wip_sha"],
         wip_branch=row["wip_branch"],
+        label=row["label"],
+        by_command=bool(row["by_command"]),
     )
 
 
@@ -140,4 +142,5 @@ def publication_from(row: sqlite3.Row) -> Publication:
         done_at=optional_moment(row["done_at"]),
         pull_number=row["pull_number"],
         url=row["url"],
+        base_branch=row["base_branch"],
     )

@@ -21,6 +21,7 @@ from domain.model import Permission, Reason, Task
 from domain.noted import Noted
 from domain.policy import Serving, asks_for_work, may_trigger, trigger_of
 from domain.ports import Forge, Landing, Signal, TaskQueue
+from domain.ports.contracts import RepositoryLabels
 from domain.states import State, Trigger, is_legal
 from worker.allowing import AllowanceDesk
 from worker.raising import BudgetDesk
@@ -40,8 +41,13 @@ class SignalDesk:
         forges: Mapping[str, Forge],
         serving: Serving,
         budget: BudgetDesk | None = None,
+        labels: RepositoryLabels | None = None,
     ) -> None:
-        """Without a budget desk, a word about the budget is recorded and nothing else."""
+        """Without a budget desk, a word about the budget is recorded and nothing else.
+
+        `labels` are those of repositories' own.
+        """
+        self._labels = labels
         self._queue = queue
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
@@ -91,7 +97,7 @@ class SignalDesk:
         if self._must_give_way(task, signal, permission):
             self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
-        trigger = trigger_of(signal.event, task, permission, self._serving)
+        trigger = trigger_of(signal.event, task, permission, self._serving_of(task))
         if trigger is None:
             return "nothing to do, or not permitted"
         outdated = self._why_outdated(signal.event, task)
@@ -122,6 +128,11 @@ class SignalDesk:
         if isinstance(event, IssueLabelled):
             return "" if is_on else "the label is off"
         return "the label is on" if is_on else ""
+
+    def _serving_of(self, task: Task) -> Serving:
+        issue = task.issue
+        own = self._labels.labels_of(issue.forge, issue.repository_id) if self._labels else {}
+        return self._serving.with_labels(own) if own else self._serving
 
     def _forge_of(self, task: Task) -> Forge:
         forge = self._forges.get(task.issue.forge)
@@ -160,7 +171,7 @@ class SignalDesk:
         is_other = event.actor.id != task.requested_by.id
         if (
             not is_other
-            or not asks_for_work(event, self._serving)
+            or not asks_for_work(event, self._serving_of(task))
             or not may_trigger(permission, event.actor)
         ):
             return False
