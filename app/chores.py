@@ -14,6 +14,7 @@ from domain.watching import Patience
 from store.database import Database
 from store.inbox import SqliteInbox
 from worker.ci_watch import CiWatcher
+from worker.contract_reading import ContractReader
 from worker.housekeeping import Chore, Housekeeping, Steps
 from worker.retention import Keeping, MirrorKeeper, keep_transcripts
 from worker.setup_keeping import keep_setups
@@ -65,9 +66,16 @@ def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, inbox: Sqlit
         shop.forges,
         serving=serving,
         clock=shop.clock,
+        labels=shop.labels,
         pace=Pace(most_tasks=settings.sweep_tasks, reach=timedelta(days=settings.sweep_days)),
     )
-    return [Chore(name="sweep", every_seconds=settings.sweep_minutes * MINUTE, steps=sweeper.steps)]
+    reader = ContractReader(forges=shop.forges, serving=serving, labels=shop.labels)
+    every = settings.sweep_minutes * MINUTE
+    # The files come first: a sweep looks for the labels that they name.
+    return [
+        Chore(name="contracts", every_seconds=every, steps=reader.steps),
+        Chore(name="sweep", every_seconds=every, steps=sweeper.steps),
+    ]
 
 
 def _mirror_keeper(settings: WorkerSettings, shop: Shop) -> MirrorKeeper:

@@ -52,6 +52,7 @@ from harness.setup.site import SetupRules
 from harness.setup.upstream import operator_proxy
 from harness.toolbox import COMMANDS, TOOLBOX
 from harness.workspace import Workspace, Workspaces
+from store.contracts import SqliteContracts
 from store.database import Database
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
@@ -86,6 +87,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     forges = open_forges(settings, redact.lend)
     serving = settings.serving(OwnIds(forges))
     ledger = SqliteLedger(database, clock)
+    contracts = SqliteContracts(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
     bench = _bench(settings, redact)
     receipts = ReceiptClerk(
@@ -106,7 +108,9 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         forges=forges,
         bench=bench,
         clock=clock,
-        desk=SignalDesk(queue, forges, serving, budget),
+        desk=SignalDesk(queue, forges, serving, budget, labels=contracts, clock=clock),
+        labels=contracts,
+        pulls=contracts,
         caps=settings.caps,
         model=settings.model,
         price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),

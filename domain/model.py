@@ -200,6 +200,9 @@ class Task:
     """One issue being worked on. Moves only along `domain.states.TRANSITIONS`.
 
     `word_at` is when, by the forge's clock, the newest word was said that has moved it, where that is known.
+    `label` is what it was last asked for by, "" where that was a command; a repository's own file may say
+    more of it than `category`, by whose rules it is judged. `by_command` says that a command asked for it
+    last.
     """
 
     id: int
@@ -221,6 +224,13 @@ class Task:
     wip_sha: str = ""
     wip_branch: str = ""
     word_at: datetime | None = None
+    label: str = ""
+    by_command: bool = False
+
+    @property
+    def label_shown(self) -> str:
+        """The label that people take off or put on again for this task."""
+        return self.label or str(self.category)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,3 +335,4 @@ class Publication:
     done_at: datetime | None = None
     pull_number: int | None = None
     url: str = ""
+    base_branch: str = ""

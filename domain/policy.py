@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from domain.budget import next_utc_day
@@ -51,6 +51,12 @@ class Serving:
     repositories: frozenset[str]
     own_ids: Mapping[str, str]
     labels: Mapping[str, Category]
+
+    def with_labels(self, own: Mapping[str, Category]) -> Serving:
+        """Return the same with a repository's own labels, which go before ours of the same name."""
+        folded = {label.strip().lower() for label in own}
+        ours = {each: kind for each, kind in self.labels.items() if each.strip().lower() not in folded}
+        return replace(self, labels={**ours, **own})
 
     def serves(self, forge: str, repository_name: str) -> bool:
         """Tell whether a repository is on the allowlist."""

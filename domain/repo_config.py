@@ -200,6 +200,12 @@ class RepoConfig(Section):
         """Return the labels of the repository's own, as they are written, with whose rules each follows."""
         return {label: self.judged_as(name) for label, name in self.labels.items()}
 
+    def category_of(self, label: str, otherwise: Category) -> str:
+        """Return the category that a label stands for here, else the one that it was asked for as."""
+        wanted = label.strip().casefold()
+        named = (name for own, name in self.labels.items() if own.strip().casefold() == wanted)
+        return next(named, str(otherwise))
+
     def judged_as(self, category: str) -> Category:
         """Return the kind of work whose rules a category follows."""
         rules = self.categories.get(category)

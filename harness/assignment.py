@@ -83,7 +83,7 @@ class Assignment:
         minutes = self.ground.config.max_minutes
         continues = self.ground.start_tree != self.ground.base_tree
         return Brief(
-            category=task.category,
+            category=self.ground.category,
             issue_number=task.issue.number,
             title=task.title,
             body=task.body,
@@ -101,10 +101,16 @@ class Assignment:
             guidance=guidance(self.ground.mirror, self.ground.base_sha),
             most_seconds=None if minutes is None else minutes * 60.0,
             directory=self.ground.config.working_directory,
-            instructions=order.instructions,
+            instructions=(*self._of_its_kind(), *order.instructions),
             resume_messages=_messages(steps),
             skip_restatement=bool(steps) or order.attempt.number > 1,
         )
+
+    def _of_its_kind(self) -> tuple[str, ...]:
+        """Return what the repository's own file says of work of this category."""
+        config, task = self.ground.config, self.order.task
+        rules = config.categories.get(config.category_of(task.label, task.category))
+        return (rules.instructions,) if rules and rules.instructions else ()
 
     def _localize(self, baseline: Baseline) -> Localization:
         task = self.order.task

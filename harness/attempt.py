@@ -102,7 +102,7 @@ class AttemptRun:
 
     def _with(self, equipped: Equipped, ground: Ground) -> None:
         baseline = equipped.baseline
-        self._refuse_broken_environment(baseline)
+        self._refuse_broken_environment(baseline, ground.category)
         inspection = Inspection(self.order, ground, self.journal, self.known, self.bench.protected)
         self.known.claim = (
             self.journal.past_claim()
@@ -146,12 +146,12 @@ class AttemptRun:
             max_daily_cost_usd=config.max_daily_cost,
         )
 
-    def _refuse_broken_environment(self, baseline: Baseline) -> None:
+    def _refuse_broken_environment(self, baseline: Baseline, category: Category) -> None:
         """Stop before any money is spent; a repository without tests may still get its first ones."""
         problem = baseline.problem
         if problem is None or problem.kind is ProblemKind.NO_TESTS:
             return
-        if self.order.task.category is not Category.DOCS:
+        if category is not Category.DOCS:
             hint = HINT if problem.kind in CURABLE and not self.known.prepared else ""
             raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, _explained(problem, hint))
 

@@ -95,7 +95,7 @@ class Equipment:
                 prepared = self._phase().prepare(plan, self._site(), _hosts(self.ground.config.setup))
             except SetupFailed as failure:
                 note.text = str(failure).partition("\n")[0]
-                if self.order.task.category is Category.DOCS:
+                if self.ground.category is Category.DOCS:
                     return NOTHING  # documentation can be judged without the tests
                 raise Ended(Outcome.UNJUDGED, Reason.ENVIRONMENT, str(failure)) from None
             note.text = prepared.note

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import ConfigurationError, GitError
-from domain.model import CloneAccess, Outcome, Reason
+from domain.model import Category, CloneAccess, Outcome, Reason, Task
 from domain.ports import Purpose
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import FileChange
@@ -32,7 +32,8 @@ _MISNAMED = (
 class Ground:
     """What preparing found. `base_sha` is where our branch left the default one; all is judged against it.
 
-    `config` is the repository's own file, and `house` what it says of the presentation of this task.
+    `config` is the repository's own file, `house` what it says of the presentation of this task, and
+    `category` by whose rules it wants the task judged.
     `start_tree` is what the worktree began with; `touched` is what differs in it from the base.
     `carried` is the earlier attempt's work, merged onto a newer base, where it begins with that; else "".
     `lost` is for the hand-off: earlier work that conflicts with the base; `remark` is for the issue.
@@ -44,6 +45,7 @@ class Ground:
     base_tree: str
     config: RepoConfig
     house: House
+    category: Category
     workspace: Workspace
     start_tree: str
     touched: tuple[FileChange, ...]
@@ -85,6 +87,7 @@ class Preparation:
             base_tree=base_tree,
             config=config,
             house=house,
+            category=config.judged_as(_category_name(config, order.task)),
             workspace=self._workspace(mirror, start, start_tree, url, base_name),
             start_tree=start_tree,
             touched=mirror.changes(base_tree, start_tree),
@@ -110,7 +113,7 @@ class Preparation:
         source = mirror.read_file(head, FILE_NAME)
         config = parse_repo_config(source)
         self.journal.heeds(config, elsewhere=_misnamed(mirror, head) if source is None else None)
-        return config, house_of(config, str(self.order.task.category))
+        return config, house_of(config, _category_name(config, self.order.task))
 
     def _base_head(self, mirror: Mirror, house: House) -> str:
         if not house.base_branch:
@@ -132,6 +135,10 @@ class Preparation:
             workspace.remove()
             raise
         return workspace
+
+
+def _category_name(config: RepoConfig, task: Task) -> str:
+    return config.category_of(task.label, task.category)
 
 
 def _require_directory(mirror: Mirror, tree: str, directory: str, branch: str) -> None:

@@ -92,4 +92,4 @@ def known_house(mirror: Mirror, repository: Repository, task: Task) -> House:
         config = parse_repo_config(mirror.read_file(head, FILE_NAME))
     except (ConfigurationError, GitError):
         return PLAIN_HOUSE
-    return house_of(config, str(task.category))
+    return house_of(config, config.category_of(task.label, task.category))

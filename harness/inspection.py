@@ -78,7 +78,7 @@ class Inspection:
         change = replace(change, words=self.order.allowances())
         if self.known.allowed is not None:
             change = replace(change, allowed=frozenset(self.known.allowed.change.paths))
-        outcome = verifier.verify(change, baseline, self.order.task.category, self.order.authority)
+        outcome = verifier.verify(change, baseline, self.ground.category, self.order.authority)
         verdict = outcome.verdict if isinstance(outcome, VerifiedChange) else outcome
         self.known.words = self._used(change.words, verdict)
         self.known.verdict = verdict

@@ -126,7 +126,7 @@ class Publisher:
         pull: Pull | None = None
         if intent.kind is PublicationKind.PULL:
             self._still_wanted(task)
-            pull = self._ensure_pull(task, intent, house)
+            pull = self._ensure_pull(task, intent)
             if not self._is_up_already(task):
                 self._manners.present(self._forge, task, pull, house.reviewers)
         return self._queue.published(intent, pull=pull)
@@ -142,13 +142,13 @@ class Publisher:
         if (now.state, now.generation) != (task.state, task.generation):
             raise StaleWrite(f"task {task.id} is {now.state} now; its pull request was not opened")
 
-    def _ensure_pull(self, task: Task, intent: Publication, house: House) -> Pull:
+    def _ensure_pull(self, task: Task, intent: Publication) -> Pull:
         repository = self._forge.repository(task.issue.repository_id)
         proposal = PullProposal(
             title=intent.title,
             body=intent.body,
             head_branch=intent.branch,
-            base_branch=house.base(repository),
+            base_branch=intent.base_branch or repository.default_branch,
             marker=f"task-{task.id}",
         )
         return self._forge.ensure_pull(task.issue.repository_id, proposal)
@@ -180,6 +180,7 @@ class Publisher:
                 expected_sha=expected,
                 title=self._redact(report.pull_title(task, _title_kind(content.house))),
                 body=fitted(self._redact(content.body)),
+                base_branch=content.house.base_branch,
             ),
         )
 

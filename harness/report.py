@@ -87,7 +87,8 @@ def started_comment(task: Task, attempt_number: int, standing: Standing) -> str:
     return page(
         [
             f"**Working on it** ({attempt}). "
-            f"To stop me, take the `{task.category}` label off or write `{COMMAND_PREFIX} cancel`.",
+            f"To stop me, take the label {code(task.label_shown, 100)} off or write "
+            f"`{COMMAND_PREFIX} cancel`.",
             spend_line(standing),
         ]
     )

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
-from domain.noted import IssueChanged, Noted
+from domain.noted import IssueChanged, Noted, ReviewGiven
 from domain.ports import Admission, Admitted, Delivery
+from domain.ports.contracts import OutcomeKind
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
 from store.documents import event_text
@@ -58,13 +59,22 @@ _WAITING_OF_TASK = "SELECT id FROM signals WHERE task_id = ? AND decided_at IS N
 
 _TASK_COLUMNS = """
     id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
-    requester_is_bot, state, created_at, updated_at, title, body, word_at
+    requester_is_bot, state, created_at, updated_at, title, body, word_at, label
 """
 _TASK_EVENT_COLUMNS = "task_id, at, trigger, to_state, generation, detail"
 _DELIVERY_COLUMNS = """
     id, provider, delivery_id, body_sha256, received_at, kind, repository_id, issue_number, actor, note,
     admission, task_id, body_pack, body_start, body_length
 """
+_OWN_LABEL = "SELECT category FROM repository_labels WHERE forge = ? AND repository_id = ? AND label = ?"
+
+_OUTCOME = """
+    INSERT INTO pull_outcomes (task_id, pull_number, kind, source, actor_id, actor_login, at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING
+"""
+_REVIEWED = {"changes_requested": OutcomeKind.CHANGES_ASKED, "approved": OutcomeKind.APPROVED}
+
 _SIGNAL_COLUMNS = "delivery, task_id, kind, event"
 _ERRAND_COLUMNS = "delivery, kind, event, admission"
 _LEAVING_AN_ERRAND = frozenset({Admission.ERRAND, Admission.QUEUE_FULL, Admission.TOO_OLD})
@@ -147,6 +157,8 @@ class Batch:
         event = delivery.event
         if wish is Admission.TOO_OLD and self._look_up(_ASKED_FOR, (delivery.provider, delivery.delivery_id)):
             wish = Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
+        if wish is Admission.OTHER_LABEL and isinstance(event, IssueLabelled | IssueUnlabelled):
+            wish = self._wish_of_own_label(event)
         if wish is Admission.QUEUED and isinstance(event, IssueLabelled):
             return self._want_task(delivery, event)
         if wish not in {Admission.QUEUED, Admission.SIGNAL}:
@@ -154,6 +166,12 @@ class Batch:
         task_id = self._task_of(event)
         admission = Admission.NO_TASK if task_id is None else Admission.SIGNAL
         return Admitted(admission=admission, task_id=task_id)
+
+    def _wish_of_own_label(self, event: IssueLabelled | IssueUnlabelled) -> Admission:
+        """Return what a label that the settings do not know means by its repository's own file."""
+        if own_category(self._connection, event) is None:
+            return Admission.OTHER_LABEL
+        return Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
 
     def _want_task(self, delivery: Delivery, event: IssueLabelled) -> Admitted:
         """Give the issue a task, unless it has one: there is one per issue, for good."""
@@ -166,7 +184,7 @@ class Batch:
             }
             live = Admission.SIGNAL if self._must_hear(known, event) else Admission.LIVE_TASK
             return Admitted(admission=met.get(known.state, live), task_id=known.id)
-        category = self._categories.get(event.label.strip().lower())
+        category = own_category(self._connection, event) or self._categories.get(event.label.strip().lower())
         if category is None:
             return Admitted(admission=Admission.OTHER_LABEL, task_id=None)
         if not delivery.is_found and not self._has_room(event.issue):
@@ -249,6 +267,7 @@ class Batch:
                 storable(event.title),
                 storable(event.body),
                 time_text(event.at) if event.at else "",
+                storable(event.label),
             )
         )
         self._new_task_events.append((task_id, at, Trigger.ADMITTED, FIRST_STATE, 0, ""))
@@ -278,10 +297,33 @@ class Batch:
                 place.length,
             )
         )
+        self._note_outcome(event, at)
         if answer.admission is Admission.SIGNAL:
             self._new_signals.append((row_id, answer.task_id, kind, event_text(event)))
         elif answer.admission in _LEAVING_AN_ERRAND:
             self._new_errands.append((row_id, kind, event_text(event), answer.admission))
+
+    def _note_outcome(self, event: Event, at: str) -> None:
+        """Write down what a delivery tells of a pull request of ours, whatever else follows from it."""
+        if isinstance(event, PullClosed):
+            task_id, number = self._task_of_branch(event), event.issue.number
+            kind, source = OutcomeKind.MERGED if event.merged else OutcomeKind.CLOSED, ""
+        elif isinstance(event, ReviewGiven) and event.number is not None and event.state in _REVIEWED:
+            number, kind, source = event.number, _REVIEWED[event.state], event.review_id
+            task_id = self._look_up(_TASK_OF_PULL, (number, event.forge, event.repository_id))
+        else:
+            return
+        if task_id is not None:
+            by = event.actor
+            values = (task_id, number, kind, storable(source), by.id, storable(by.login), at)
+            self._connection.execute(_OUTCOME, values)
+
+
+def own_category(connection: sqlite3.Connection, event: IssueLabelled | IssueUnlabelled) -> Category | None:
+    """Return what a label stands for by its repository's own file, as last read, or None."""
+    label = storable(event.label.strip().lower())
+    row = connection.execute(_OWN_LABEL, (event.issue.forge, event.issue.repository_id, label)).fetchone()
+    return Category(row[0]) if row else None
 
 
 def _extract(event: Event) -> tuple[Value, ...]:

@@ -23,16 +23,18 @@ _HOLDS = "expected_sha = :expected_sha OR commit_sha IN (:expected_sha, :commit_
 _RENEW = f"""
     UPDATE publications
     SET attempt_id = :attempt_id, commit_sha = :commit_sha, expected_sha = :expected_sha, title = :title,
-        body = :body
+        body = :body, base_branch = :base_branch
     WHERE id = :id AND done_at IS NULL AND NOT ({_HOLDS})
     RETURNING *
 """
 
 _INSERT = """
     INSERT INTO publications
-        (task_id, attempt_id, kind, branch, commit_sha, tree, expected_sha, title, body, created_at)
+        (task_id, attempt_id, kind, branch, commit_sha, tree, expected_sha, title, body, base_branch,
+        created_at)
     VALUES
-        (:task_id, :attempt_id, :kind, :branch, :commit_sha, :tree, :expected_sha, :title, :body, :now)
+        (:task_id, :attempt_id, :kind, :branch, :commit_sha, :tree, :expected_sha, :title, :body,
+        :base_branch, :now)
     RETURNING *
 """
 
@@ -65,6 +67,7 @@ class PublicationRecords:
             "expected_sha": intent.expected_sha,
             "title": storable(intent.title),
             "body": storable(intent.body),
+            "base_branch": storable(intent.base_branch),
             "now": time_text(self._clock.now()),
         }
         with self._database.write() as connection:

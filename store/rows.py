@@ -95,6 +95,8 @@ def task_from(row: sqlite3.Row) -> Task:
         wip_sha=row["wip_sha"],
         wip_branch=row["wip_branch"],
         word_at=optional_moment(row["word_at"]),
+        label=row["label"],
+        by_command=bool(row["by_command"]),
     )
 
 
@@ -141,4 +143,5 @@ def publication_from(row: sqlite3.Row) -> Publication:
         done_at=optional_moment(row["done_at"]),
         pull_number=row["pull_number"],
         url=row["url"],
+        base_branch=row["base_branch"],
     )

@@ -173,7 +173,7 @@ CREATE TABLE publications (
     pull_number INTEGER,
     url TEXT NOT NULL DEFAULT '',
     body TEXT NOT NULL
-) STRICT;
+, base_branch TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX publications_branch ON publications (branch);
 
@@ -182,6 +182,26 @@ CREATE UNIQUE INDEX publications_open ON publications (task_id, tree, kind, bran
 CREATE INDEX publications_pull ON publications (pull_number) WHERE pull_number IS NOT NULL;
 
 CREATE INDEX publications_task ON publications (task_id);
+
+CREATE TABLE pull_outcomes (
+    id INTEGER PRIMARY KEY,
+    task_id INTEGER NOT NULL REFERENCES tasks (id),
+    pull_number INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('merged', 'closed', 'changes_asked', 'approved', 'expired')),
+    source TEXT NOT NULL,
+    actor_id TEXT NOT NULL,
+    actor_login TEXT NOT NULL,
+    at TEXT NOT NULL,
+    UNIQUE (task_id, pull_number, kind, source)
+) STRICT;
+
+CREATE TRIGGER pull_outcomes_keep BEFORE UPDATE ON pull_outcomes BEGIN
+    SELECT RAISE(ABORT, 'an outcome is never changed');
+END;
+
+CREATE TRIGGER pull_outcomes_stay BEFORE DELETE ON pull_outcomes BEGIN
+    SELECT RAISE(ABORT, 'an outcome is never taken back');
+END;
 
 CREATE TABLE receipts (
     id INTEGER PRIMARY KEY,
@@ -210,6 +230,14 @@ CREATE TABLE redeliveries (
     asked_at TEXT NOT NULL,
     PRIMARY KEY (provider, delivery_id)
 ) STRICT;
+
+CREATE TABLE repository_labels (
+    forge TEXT NOT NULL,
+    repository_id TEXT NOT NULL,
+    label TEXT NOT NULL,
+    category TEXT NOT NULL,
+    PRIMARY KEY (forge, repository_id, label)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE signals (
     id INTEGER PRIMARY KEY,
@@ -272,7 +300,7 @@ CREATE TABLE tasks (
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     title TEXT NOT NULL,
-    body TEXT NOT NULL, word_at TEXT NOT NULL DEFAULT '',
+    body TEXT NOT NULL, word_at TEXT NOT NULL DEFAULT '', label TEXT NOT NULL DEFAULT '', by_command INTEGER NOT NULL DEFAULT 0,
     UNIQUE (forge, repository_id, issue_number),
     CHECK ((state = 'running') = (lease_until IS NOT NULL))
 ) STRICT;

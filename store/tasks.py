@@ -11,6 +11,7 @@ from domain.events import CommandGiven, IssueLabelled
 from domain.model import Category, IssueRef, Outcome, Task
 from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
+from store.admission import own_category
 from store.allowances import AllowanceRecords
 from store.attempts import AttemptRecords
 from store.database import Database
@@ -56,7 +57,8 @@ _ASKED_ANEW = """
     UPDATE tasks
     SET requester_id = :actor_id, requester_login = :login, requester_is_bot = :bot,
         title = coalesce(:title, title), body = coalesce(:body, body),
-        category = coalesce(:category, category)
+        category = coalesce(:category, category), label = coalesce(:label, label),
+        by_command = :by_command
     WHERE id = :id
     RETURNING *
 """
@@ -187,12 +189,14 @@ class SqliteTaskQueue(
             "title": None,
             "body": None,
             "category": None,
+            "label": None,
+            "by_command": isinstance(asked, CommandGiven),
         }
         if asked.title is not None and asked.body is not None:
             values |= {"title": storable(asked.title), "body": storable(asked.body)}
         if isinstance(asked, IssueLabelled):
-            category = self._categories.get(asked.label.strip().lower())
-            values |= {"category": category}
+            category = own_category(connection, asked) or self._categories.get(asked.label.strip().lower())
+            values |= {"category": category, "label": storable(asked.label) if category else None}
         row: sqlite3.Row = connection.execute(_ASKED_ANEW, values).fetchone()
         return row
 

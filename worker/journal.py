@@ -11,7 +11,7 @@ import structlog
 from domain.budget import Caps
 from domain.claim import Claim, Restatement
 from domain.errors import Stopped
-from domain.model import Attempt, Phase, Verdict
+from domain.model import Attempt, Category, Phase, Verdict
 from domain.ports import Clock, Ledger, TaskQueue
 from domain.repo_config import RepoConfig
 from domain.text import Redactor
@@ -41,6 +41,7 @@ class StoreJournal:
     tell: Callable[[str], object]
     heed: Callable[[str], object]
     caps: Caps
+    keep_labels: Callable[[Mapping[str, Category]], None]
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
@@ -75,6 +76,7 @@ class StoreJournal:
 
     def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
         """Tell people what the repository's own file, or that there is none, means for the work."""
+        self.keep_labels(config.kinds())
         self.heed(contract_words(config, self.caps, elsewhere=elsewhere))
 
     def based_on(self, base_sha: str) -> None:

@@ -31,6 +31,7 @@ from domain.policy import (
     word_of,
 )
 from domain.ports import Clock, Forge, Landing, Signal, TaskQueue
+from domain.ports.contracts import RepositoryLabels
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
@@ -57,13 +58,16 @@ class SignalDesk:
         serving: Serving,
         budget: BudgetDesk | None = None,
         *,
+        labels: RepositoryLabels | None = None,
         errands: ErrandDesk | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Without a budget desk, a word about the budget is recorded and nothing else.
 
-        Without a clock, no command is old enough to be looked up once more.
+        Without a clock, no command is old enough to be looked up once more. `labels` are those of
+        repositories' own.
         """
+        self._labels = labels
         self._errands = errands or ErrandDesk(queue, forges, serving)
         self._clock = clock
         self._queue = queue
@@ -121,7 +125,7 @@ class SignalDesk:
         if self._must_give_way(task, signal, permission):
             self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
-        trigger = trigger_of(signal.event, task, permission, self._serving)
+        trigger = trigger_of(signal.event, task, permission, self._serving_of(task))
         if trigger is None:
             return "nothing to do, or not permitted"
         outdated = self._why_outdated(signal.event, task)
@@ -198,6 +202,11 @@ class SignalDesk:
             return "" if is_on else "the label is off"
         return "the label is on" if is_on else ""
 
+    def _serving_of(self, task: Task) -> Serving:
+        issue = task.issue
+        own = self._labels.labels_of(issue.forge, issue.repository_id) if self._labels else {}
+        return self._serving.with_labels(own) if own else self._serving
+
     def _forge_of(self, task: Task) -> Forge:
         forge = self._forges.get(task.issue.forge)
         if forge is None:
@@ -235,7 +244,7 @@ class SignalDesk:
         is_other = event.actor.id != task.requested_by.id
         if (
             not is_other
-            or not asks_for_work(event, self._serving)
+            or not asks_for_work(event, self._serving_of(task))
             or not may_trigger(permission, event.actor)
         ):
             return False

@@ -13,6 +13,7 @@ from domain.errors import ForgeError, ForgeUnavailable, NotFound
 from domain.model import Issue, IssueRef, Repository, Task
 from domain.policy import Serving, admit, may_trigger
 from domain.ports import Admission, Clock, Delivery, Forge, Inbox, LabelChange, TaskQueue
+from domain.ports.contracts import RepositoryLabels
 from domain.reconcile import has_lost_label, is_text_vouched_for, missed_labels, missed_removal
 from domain.states import State
 from worker import announce, synthetic
@@ -53,7 +54,9 @@ class Sweeper:
         serving: Serving,
         clock: Clock,
         pace: Pace,
+        labels: RepositoryLabels | None = None,
     ) -> None:
+        self._labels = labels
         self._queue = queue
         self._inbox = inbox
         self._forges = forges
@@ -103,7 +106,7 @@ class Sweeper:
             repository = forge.repository_named(name)
             if repository.archived:
                 return
-            labels = sorted(self._serving.labels)
+            labels = sorted(self._serving_at(repository.forge, repository.id).labels)
             for issue in forge.labelled_issues(repository.id, labels, changed_since=since):
                 ref = _ref(repository, issue)
                 if issue.changed_at is None or self._judged.get(ref) != issue.changed_at:
@@ -116,12 +119,13 @@ class Sweeper:
     def _brought_in(self, forge: Forge, repository: Repository, issue: Issue) -> bool:
         """Bring in the labels of an issue that were missed; tell whether work comes of it."""
         ref = _ref(repository, issue)
+        serving = self._serving_at(repository.forge, repository.id)
         task = self._queue.task_of_issue(ref)
         if task is None or task.state is State.CANCELLED:
             since = self._clock.now() - self._pace.reach
             ended_at = task.updated_at if task else None
             changes = forge.label_changes(ref)
-            for placed in missed_labels(issue, changes, self._serving, since=since, ended_at=ended_at):
+            for placed in missed_labels(issue, changes, serving, since=since, ended_at=ended_at):
                 if self._take(forge, repository, issue, placed) in _TAKEN:
                     return True
         if len(self._judged) >= MOST_REMEMBERED:
@@ -131,7 +135,8 @@ class Sweeper:
 
     def _take(self, forge: Forge, repository: Repository, issue: Issue, placed: LabelChange) -> Admission:
         delivery = synthetic.labelled(repository, issue, placed, self._clock.now())
-        if admit(delivery.event, self._serving) is not Admission.QUEUED:
+        serving = self._serving_at(repository.forge, repository.id)
+        if admit(delivery.event, serving) is not Admission.QUEUED:
             return self._accept(delivery)
         if not may_trigger(forge.permission_of(repository.id, placed.actor), placed.actor):
             return self._accept(delivery, Admission.NOT_TRUSTED)
@@ -179,9 +184,15 @@ class Sweeper:
         issue = self._issue(forge, task)
         if issue is None or not issue.is_open:
             return synthetic.issue_closed(task.issue, forge.identity, asked_at, now)
-        changes = forge.label_changes(task.issue) if has_lost_label(task, issue, self._serving) else ()
-        removed = missed_removal(task, issue, changes, self._serving, asked_at=asked_at)
+        serving = self._serving_at(task.issue.forge, task.issue.repository_id)
+        changes = forge.label_changes(task.issue) if has_lost_label(task, issue, serving) else ()
+        removed = missed_removal(task, issue, changes, serving, asked_at=asked_at)
         return synthetic.unlabelled(task.issue, removed, now) if removed else None
+
+    def _serving_at(self, forge: str, repository_id: str) -> Serving:
+        """Return whom we serve with the labels of a repository's own."""
+        own = self._labels.labels_of(forge, repository_id) if self._labels else {}
+        return self._serving.with_labels(own) if own else self._serving
 
     def _issue(self, forge: Forge, task: Task) -> Issue | None:
         """Return the issue, or None where it is gone while its repository can be seen."""

@@ -135,7 +135,10 @@ class Landing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What is to be put on the forge. `expected_sha` is where its branch must be, "" for nowhere yet."""
+    """What is to be put on the forge. `expected_sha` is where its branch must be, "" for nowhere yet.
+
+    `base_branch` is where a pull request is for, "" for the default branch.
+    """
 
     kind: PublicationKind
     branch: str
@@ -144,6 +147,7 @@ class Intent:
     expected_sha: str
     title: str
     body: str
+    base_branch: str = ""
 
 
 class TaskQueue(Protocol):

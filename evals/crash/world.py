@@ -27,6 +27,7 @@ from harness.workspace import Workspaces
 from providers.local.forge import LocalForge
 from providers.local.people import LocalWorld
 from providers.local.plugin import LocalProvider
+from store.contracts import SqliteContracts
 from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
@@ -174,6 +175,8 @@ class World:
             transcripts=self.root / "transcripts",
             redact=Redactor(),
             watches=SqliteWatches(self.database, self.clock),
+            labels=SqliteContracts(self.database, self.clock),
+            pulls=SqliteContracts(self.database, self.clock),
             receipts=self._clerk(ledger, fuse),
             serving=self._serving,
             lease_seconds=LEASE_SECONDS,

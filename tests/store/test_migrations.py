@@ -55,9 +55,13 @@ ROWS_OF_0007 = """
 ROWS_OF_0008 = """
     INSERT INTO watches (task_id, sha, pull_number, since) VALUES (1, 'c', 3, 't');
 """
+ROWS_OF_0009 = """
+    INSERT INTO repository_labels VALUES ('local', '501', 'defect', 'bug');
+    INSERT INTO pull_outcomes VALUES (1, 1, 3, 'merged', '', '7', 'ada', 't');
+"""
 ROWS = [
     *(ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004, ROWS_OF_0005, ROWS_OF_0006, ROWS_OF_0007),
-    *(ROWS_OF_0008,),
+    *(ROWS_OF_0008, ROWS_OF_0009),
 ]
 """What a database may hold after each migration; a new migration adds its own."""
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from domain.model import Reason
+from domain.model import Category, Reason
 from domain.states import State
 from domain.text import visible
 from providers.local.forge import LocalForge
 from tests.harness.test_publish import AskingForge
 from tests.worker.conftest import BuildTown
 from tests.worker.town import CALC, FIX, NOTES, SHOW, WRITE, Town, caps, plays
+from worker.contract_reading import ContractReader
+from worker.sweeps import Pace, Sweeper
 
 CONTRACT = """\
 working_directory: libs/calc
@@ -158,3 +162,90 @@ def test_a_publication_that_a_crash_interrupted_goes_on_to_the_same_base(build: 
 
     (pull,) = town.world.pulls(town.repository.id)
     assert (pull.base_branch, pull.head_branch) == ("develop", f"bot/issue-{issue.number}")
+
+
+# -- labels and kinds of work of a repository's own --------------------------------------------------
+
+OWN = """\
+labels: {Write-Up: essay}
+categories:
+  essay: {evidence: documentation, instructions: Write British English., commit_type: text}
+commit: {style: conventional}
+"""
+
+
+def read_contracts(town: Town) -> None:
+    """Let the worker look at the repositories' files."""
+    forges = {"local": LocalForge(town.root / "forge")}
+    for _ in ContractReader(forges=forges, serving=town.serving, labels=town.contracts).steps():
+        pass
+
+
+def sweep(town: Town) -> None:
+    forges = {"local": LocalForge(town.root / "forge")}
+    sweeper = Sweeper(
+        town.queue,
+        town.inbox,
+        forges,
+        serving=town.serving,
+        clock=town.clock,
+        pace=Pace(most_tasks=5, reach=timedelta(days=365_000)),
+        labels=town.contracts,
+    )
+    for _ in sweeper.steps():
+        pass
+
+
+def test_a_label_of_ones_own_asks_for_work_that_is_judged_by_its_category(build: BuildTown) -> None:
+    town = build(NOTES | {".fixwright.yml": OWN})
+    read_contracts(town)
+    issue = town.issue("write-up", title="Say more")
+    assert (town.task.category, town.task.label) == (Category.DOCS, "write-up")
+
+    town.loop(plays(WRITE)).turn()
+
+    assert town.stands == (State.IN_REVIEW, None)
+    assert town.cast.briefs[0].instructions == ("Write British English.",)
+    (pull,) = town.world.pulls(town.repository.id)
+    assert pull.title == f"text: Say more (#{issue.number})"
+
+
+def test_a_label_that_nobody_knew_yet_is_found_by_the_next_sweep(build: BuildTown) -> None:
+    town = build(NOTES | {".fixwright.yml": OWN})
+    town.issue("write-up")
+    assert town.queue.tasks() == []
+    read_contracts(town)
+    sweep(town)
+    assert town.task.label.lower() == "write-up"
+
+
+def test_taking_a_label_of_ones_own_off_stops_the_work(build: BuildTown) -> None:
+    town = build(NOTES | {".fixwright.yml": OWN})
+    read_contracts(town)
+    issue = town.issue("write-up")
+    town.world.unlabel(issue, town.maintainer, "write-up")
+    town.deliver()
+    town.loop(plays(WRITE)).shop.desk.clear()
+    assert town.stands == (State.CANCELLED, Reason.WITHDRAWN)
+
+
+def test_a_wrong_file_leaves_the_labels_that_are_known(build: BuildTown) -> None:
+    town = build(NOTES | {".fixwright.yml": OWN})
+    read_contracts(town)
+    change = {".fixwright.yml": b"labels: [\n"}
+    town.world.git.push(town.repository.id, "main", change, by=town.maintainer)
+    read_contracts(town)
+    assert dict(town.contracts.labels_of("local", town.repository.id)) == {"write-up": Category.DOCS}
+    town.world.git.push(town.repository.id, "main", {".fixwright.yml": None}, by=town.maintainer)
+    read_contracts(town)
+    assert not town.contracts.labels_of("local", town.repository.id)
+
+
+def test_a_repository_gives_a_label_of_the_services_own_another_category(build: BuildTown) -> None:
+    own = "labels: {bug: typo}\ncategories: {typo: {evidence: documentation}}\n"
+    town = build(NOTES | {".fixwright.yml": own})
+    read_contracts(town)
+    town.issue("bug")
+    assert town.task.category is Category.DOCS
+    town.loop(plays(WRITE)).turn()
+    assert town.stands == (State.IN_REVIEW, None)

@@ -59,6 +59,7 @@ from harness.workspace import Workspaces
 from providers.local.forge import LocalForge
 from providers.local.people import LocalWorld
 from providers.local.plugin import LocalProvider
+from store.contracts import SqliteContracts
 from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
@@ -234,6 +235,7 @@ class Town:
         self.database = Database(self.database_path)
         self.database.migrate()
         self.queue = SqliteTaskQueue(self.database, self.clock)
+        self.contracts = SqliteContracts(self.database, self.clock)
         self.ledger = SqliteLedger(self.database, self.clock)
         self.inbox = SqliteInbox(self.database, CATEGORIES)
         self.serving = Serving(
@@ -328,6 +330,7 @@ class Town:
                 forges,
                 self.serving,
                 BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]()),
+                labels=self.contracts,
                 clock=self.clock,
             ),
             caps=caps or globals()["caps"](),
@@ -338,6 +341,8 @@ class Town:
             receipts=self.clerk(ledger or self.ledger),
             watches=SqliteWatches(self.database, self.clock),
             serving=self.serving,
+            labels=self.contracts,
+            pulls=self.contracts,
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,

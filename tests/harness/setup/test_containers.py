@@ -1,5 +1,7 @@
 """Set-ups in containers: through the same proxy, kept the same way, used offline in a container again."""
 
+# ruff: noqa: F811 - fixtures of another file are imported by name
+
 from __future__ import annotations
 
 import importlib.util
