@@ -57,6 +57,7 @@ from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
+from worker.errands import ErrandDesk
 from worker.loop import Loop
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
@@ -87,6 +88,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     serving = settings.serving(OwnIds(forges))
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
+    errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0)
     bench = _bench(settings, redact)
     receipts = ReceiptClerk(
         receipts=SqliteReceipts(database, clock),
@@ -106,7 +108,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         forges=forges,
         bench=bench,
         clock=clock,
-        desk=SignalDesk(queue, forges, serving, budget),
+        desk=SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock),
         caps=settings.caps,
         model=settings.model,
         price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),

@@ -36,6 +36,7 @@ from domain.states import State, Trigger, is_legal
 from worker import announce
 from worker.allowing import AllowanceDesk
 from worker.errands import ErrandDesk
+from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
 
 log = structlog.get_logger(__name__)
@@ -74,6 +75,11 @@ class SignalDesk:
         self._lock = threading.Lock()
         self._moved: list[int] = []
 
+    @property
+    def places(self) -> PlaceDesk:
+        """Who parks and wakes the tasks of a repository."""
+        return self._errands.places
+
     def clear(self) -> None:
         """Decide all waiting signals; one whose sender cannot be looked up now waits for the next time.
 
@@ -92,7 +98,7 @@ class SignalDesk:
     def take_moved(self) -> list[int]:
         """Return the ids of tasks that signals have moved since the last call: people are to be told."""
         with self._lock:
-            moved, self._moved = self._moved + self._errands.places.take_moved(), []
+            moved, self._moved = self._moved + self.places.take_moved(), []
         return moved
 
     def _settle(self, signal: Signal) -> None:
@@ -123,6 +129,7 @@ class SignalDesk:
             return self._decide(signal)
         trigger = trigger_of(signal.event, task, permission, self._serving)
         if trigger is None:
+            self._heed(task, signal.event, permission)
             return "nothing to do, or not permitted"
         outdated = self._why_outdated(signal.event, task)
         if outdated:
@@ -136,6 +143,13 @@ class SignalDesk:
             return self._decide(signal)
         self._moved.append(task.id)
         return str(trigger)
+
+    def _heed(self, task: Task, event: Event, permission: Permission) -> None:
+        """Remember a wish for work that is under way already: an older cancel that comes after it is over."""
+        if not isinstance(event, IssueLabelled | CommandGiven) or event.at is None:
+            return
+        if asks_for_work(event, self._serving) and may_trigger(permission, event.actor):
+            self._queue.heed(task.id, event.at)
 
     def _landing(
         self, task: Task, trigger: Trigger, event: Event, asked: IssueLabelled | CommandGiven | None
