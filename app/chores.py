@@ -13,9 +13,11 @@ from domain.ports import Clock
 from domain.watching import Patience
 from store.database import Database
 from store.inbox import SqliteInbox
+from store.redeliveries import SqliteRedeliveries
 from worker.ci_watch import CiWatcher
 from worker.contract_reading import ContractReader
 from worker.housekeeping import Chore, Housekeeping, Steps
+from worker.redelivery import Redeliverer
 from worker.retention import Keeping, MirrorKeeper, keep_transcripts
 from worker.setup_keeping import keep_setups
 from worker.sweeps import Pace, Sweeper
@@ -32,14 +34,14 @@ TIDY_EVERY = timedelta(days=7)
 
 def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, database: Database) -> Housekeeping:
     """Return what the worker does between tasks."""
-    inbox, clock = SqliteInbox(database, settings.labels, settings.max_queued), shop.clock
+    inbox, clock = SqliteInbox(database, settings.labels), shop.clock
     mirrors = _mirror_keeper(settings, shop)
     transcripts = partial(
         keep_transcripts, shop.transcripts, shop.queue, clock, _keeping(settings, "transcripts")
     )
     bodies = partial(_keep_bodies, inbox, clock, _keeping(settings, "deliveries"))
     chores = [
-        *_sweeps(settings, shop, serving, inbox),
+        *_sweeps(settings, shop, serving, database),
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
         Chore(
             name="ci",
@@ -57,22 +59,28 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
     return Housekeeping(chores, clock)
 
 
-def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, inbox: SqliteInbox) -> list[Chore]:
+def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, database: Database) -> list[Chore]:
     if not settings.sweep_minutes:
         return []
     sweeper = Sweeper(
         shop.queue,
-        inbox,
+        SqliteInbox(database, settings.labels, settings.max_queued),
         shop.forges,
         serving=serving,
         clock=shop.clock,
-        labels=shop.labels,
-        pace=Pace(most_tasks=settings.sweep_tasks, reach=timedelta(days=settings.sweep_days)),
+        pace=Pace(
+            most_tasks=settings.sweep_tasks,
+            reach=timedelta(days=settings.sweep_days),
+            most_queued=settings.max_queued,
+        ),
     )
+    sweeper.places, sweeper.labels = shop.desk.places, shop.labels
+    redeliverer = Redeliverer(SqliteRedeliveries(database), shop.forges, serving, shop.clock)
     reader = ContractReader(forges=shop.forges, serving=serving, labels=shop.labels)
     every = settings.sweep_minutes * MINUTE
     # The files come first: a sweep looks for the labels that they name.
     return [
+        Chore(name="redeliveries", every_seconds=every, steps=redeliverer.steps),
         Chore(name="contracts", every_seconds=every, steps=reader.steps),
         Chore(name="sweep", every_seconds=every, steps=sweeper.steps),
     ]

@@ -28,8 +28,8 @@ from app.settings import (
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
+from domain.ports import Ledger, ReceiptLog, SandboxPolicy, Signer
 from domain.ports import PriceList as PriceLookup
-from domain.ports import SandboxPolicy, Signer
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
 from harness.agent.command_policy import CommandPolicy, is_refused
@@ -58,6 +58,7 @@ from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
+from worker.errands import ErrandDesk
 from worker.loop import Loop
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
@@ -89,26 +90,18 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     ledger = SqliteLedger(database, clock)
     contracts = SqliteContracts(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
+    errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0)
     bench = _bench(settings, redact)
-    receipts = ReceiptClerk(
-        receipts=SqliteReceipts(database, clock),
-        signer=partial(_receipt_key, settings.data_dir),
-        ledger=ledger,
-        clock=clock,
-        redact=redact,
-        model=settings.model,
-        version=installed_version("fixwright"),
-        isolation=lambda: bench.sandbox.isolation,
-        transcript=partial(transcript_path, settings.data_dir / "transcripts"),
-        pages=settings.public_url,
-    )
+    receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
+    desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)
+    desk.labels = contracts
     shop = Shop(
         queue=queue,
         ledger=ledger,
         forges=forges,
         bench=bench,
         clock=clock,
-        desk=SignalDesk(queue, forges, serving, budget, labels=contracts, clock=clock),
+        desk=desk,
         labels=contracts,
         pulls=contracts,
         caps=settings.caps,
@@ -134,6 +127,24 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         housekeeping=housekeeping(settings, shop, serving, database).keep,
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
+    )
+
+
+def _clerk(
+    settings: WorkerSettings, receipts: ReceiptLog, ledger: Ledger, bench: Bench, redact: Redactor
+) -> ReceiptClerk:
+    """Return who writes the receipts."""
+    return ReceiptClerk(
+        receipts=receipts,
+        signer=partial(_receipt_key, settings.data_dir),
+        ledger=ledger,
+        clock=SystemClock(),
+        redact=redact,
+        model=settings.model,
+        version=installed_version("fixwright"),
+        isolation=lambda: bench.sandbox.isolation,
+        transcript=partial(transcript_path, settings.data_dir / "transcripts"),
+        pages=settings.public_url,
     )
 
 

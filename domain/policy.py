@@ -126,9 +126,11 @@ def is_overtaken(event: Event, task: Task) -> bool:
     """Tell whether a wish came late: a newer word has moved the task since. Facts are never overtaken.
 
     Both times are the forge's own. A pull request that was merged stays so; one that was closed may have been
-    answered by a person since.
+    answered by a person since. A word about money or about a change holds, whatever was said after it.
     """
     said_at = word_of(event)
+    if isinstance(event, CommandGiven) and event.verb in _MOVING_NOTHING:
+        return False
     if isinstance(event, PullClosed) and event.merged:
         return False
     return said_at is not None and task.word_at is not None and said_at < task.word_at

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime, timedelta
 
-from domain.model import Issue, Permission, Task
+from domain.events import Verb, parse_command
+from domain.model import Actor, Comment, Issue, Permission, Task
 from domain.policy import Serving, category_of, may_trigger
 from domain.ports import LabelChange
 from domain.states import State
@@ -70,6 +71,27 @@ def missed_removal(
         if not change.added and category_of(change.label, serving) is task.category and change.at > asked_at
     ]
     return removals[-1] if removals else None
+
+
+def missed_commands(
+    comments: Iterable[Comment], *, since: datetime, heard: Container[str], ourselves: Actor
+) -> tuple[tuple[Comment, Verb], ...]:
+    """Return the commands in comments after `since` that nobody told us of, oldest first.
+
+    Only a comment that still reads as it was written commands: one that was made into a command later does
+    not, and of one that was edited nobody knows what it was.
+    """
+    found = (
+        (comment, parse_command(comment.body))
+        for comment in comments
+        if comment.created_at > since
+        and comment.id not in heard
+        and not comment.author.is_bot
+        and comment.author.id != ourselves.id
+        and (comment.changed_at is None or comment.changed_at <= comment.created_at)
+    )
+    commands = [(comment, verb) for comment, verb in found if verb is not None]
+    return tuple(sorted(commands, key=lambda each: each[0].created_at))
 
 
 def has_lost_label(task: Task, issue: Issue, serving: Serving) -> bool:

@@ -200,6 +200,13 @@ class SqliteTaskQueue(
         row: sqlite3.Row = connection.execute(_ASKED_ANEW, values).fetchone()
         return row
 
+    def heed(self, task_id: int, word_at: datetime) -> None:
+        """Remember a word that moved nothing, since what it asks for is under way already."""
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE tasks SET word_at = max(word_at, ?) WHERE id = ?", (time_text(word_at), task_id)
+            )
+
     def task(self, task_id: int) -> Task:
         """Return a task. Raises KeyError."""
         with self._database.read() as connection:

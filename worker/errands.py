@@ -61,7 +61,7 @@ class ErrandDesk:
         event = errand.event
         if isinstance(event, RepositoryChanged):
             self._warn_of_name(event)
-            return self.places.settle(event.forge, event.repository_id, event.action)
+            return self.places.settle(event.forge, event.repository_id, event.action).decision
         if isinstance(event, InstallationChanged):
             return self._installation(event)
         if isinstance(event, IssueLabelled | CommandGiven):
@@ -71,7 +71,7 @@ class ErrandDesk:
     def _installation(self, event: InstallationChanged) -> str:
         """Look at the places that it may be about; which of them it is about, the forge knows."""
         done = [
-            f"{name}: {self.places.settle(event.forge, repository_id)}"
+            f"{name}: {self.places.settle(event.forge, repository_id).decision}"
             for repository_id, name in self._queue.places(event.forge)
             if _concerns(event, name)
         ]

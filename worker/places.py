@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import structlog
 
@@ -21,6 +22,14 @@ DELETED = "The repository was deleted."
 _SHOWING = {"publicized": False, "privatized": True}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What was done at a place, for the record, and whether the place can be read at all."""
+
+    decision: str
+    can_be_read: bool
+
+
 class PlaceDesk:
     """Brings the tasks of a repository in line with how it stands now. Not for several threads at once."""
 
@@ -35,8 +44,8 @@ class PlaceDesk:
         moved, self._moved = self._moved, []
         return moved
 
-    def settle(self, forge_name: str, repository_id: str, action: str = "") -> str:
-        """Look at a repository, park or wake its tasks, and return what was done, for the record.
+    def settle(self, forge_name: str, repository_id: str, action: str = "") -> Settled:
+        """Look at a repository, park or wake its tasks, and return what was done.
 
         `action` is what is said to have happened, in the forge's own word; only what the look confirms
         counts. Raises ForgeUnavailable, ForgeError, StoreUnavailable.
@@ -44,7 +53,8 @@ class PlaceDesk:
         tasks = self._queue.tasks_at(forge_name, repository_id)
         forge = self._forges.get(forge_name)
         if not tasks or forge is None:
-            return "no task there" if forge else "the forge is not configured any more"
+            why = "no task there" if forge else "the forge is not configured any more"
+            return Settled(decision=why, can_be_read=forge is not None)
         look = FreshLook(queue=self._queue, forge=forge, serving=self._serving)
         found = look.repository(repository_id)
         done: Counter[str] = Counter()
@@ -53,7 +63,8 @@ class PlaceDesk:
                 done[self._move(task, Trigger.CANCELLED, Reason.WITHDRAWN, DELETED)] += 1
             else:
                 done[self._settle_task(look, task, found, action)] += 1
-        return ", ".join(f"{what}: {count}" for what, count in sorted(done.items()))
+        decision = ", ".join(f"{what}: {count}" for what, count in sorted(done.items()))
+        return Settled(decision=decision, can_be_read=not isinstance(found, Hindrance))
 
     def _settle_task(self, look: FreshLook, task: Task, found: Repository | Hindrance, action: str) -> str:
         here = found if isinstance(found, Hindrance) else look.standing(task, found)

@@ -37,6 +37,7 @@ from domain.states import State, Trigger, is_legal
 from worker import announce
 from worker.allowing import AllowanceDesk
 from worker.errands import ErrandDesk
+from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
 
 log = structlog.get_logger(__name__)
@@ -58,16 +59,15 @@ class SignalDesk:
         serving: Serving,
         budget: BudgetDesk | None = None,
         *,
-        labels: RepositoryLabels | None = None,
         errands: ErrandDesk | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Without a budget desk, a word about the budget is recorded and nothing else.
 
-        Without a clock, no command is old enough to be looked up once more. `labels` are those of
-        repositories' own.
+        Without a clock, no command is old enough to be looked up once more.
         """
-        self._labels = labels
+        self.labels: RepositoryLabels | None = None
+        """Labels of repositories' own; without, only those of the service count."""
         self._errands = errands or ErrandDesk(queue, forges, serving)
         self._clock = clock
         self._queue = queue
@@ -77,6 +77,11 @@ class SignalDesk:
         self._serving = serving
         self._lock = threading.Lock()
         self._moved: list[int] = []
+
+    @property
+    def places(self) -> PlaceDesk:
+        """Who parks and wakes the tasks of a repository."""
+        return self._errands.places
 
     def clear(self) -> None:
         """Decide all waiting signals; one whose sender cannot be looked up now waits for the next time.
@@ -96,7 +101,7 @@ class SignalDesk:
     def take_moved(self) -> list[int]:
         """Return the ids of tasks that signals have moved since the last call: people are to be told."""
         with self._lock:
-            moved, self._moved = self._moved + self._errands.places.take_moved(), []
+            moved, self._moved = self._moved + self.places.take_moved(), []
         return moved
 
     def _settle(self, signal: Signal) -> None:
@@ -127,6 +132,7 @@ class SignalDesk:
             return self._decide(signal)
         trigger = trigger_of(signal.event, task, permission, self._serving_of(task))
         if trigger is None:
+            self._heed(task, signal.event, permission)
             return "nothing to do, or not permitted"
         outdated = self._why_outdated(signal.event, task)
         if outdated:
@@ -140,6 +146,13 @@ class SignalDesk:
             return self._decide(signal)
         self._moved.append(task.id)
         return str(trigger)
+
+    def _heed(self, task: Task, event: Event, permission: Permission) -> None:
+        """Remember a wish for work that is under way already: an older cancel that comes after it is over."""
+        if not isinstance(event, IssueLabelled | CommandGiven) or event.at is None:
+            return
+        if asks_for_work(event, self._serving) and may_trigger(permission, event.actor):
+            self._queue.heed(task.id, event.at)
 
     def _landing(
         self, task: Task, trigger: Trigger, event: Event, asked: IssueLabelled | CommandGiven | None
@@ -204,7 +217,7 @@ class SignalDesk:
 
     def _serving_of(self, task: Task) -> Serving:
         issue = task.issue
-        own = self._labels.labels_of(issue.forge, issue.repository_id) if self._labels else {}
+        own = self.labels.labels_of(issue.forge, issue.repository_id) if self.labels else {}
         return self._serving.with_labels(own) if own else self._serving
 
     def _forge_of(self, task: Task) -> Forge:

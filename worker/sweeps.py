@@ -1,23 +1,30 @@
-"""Finds what no delivery told of: labels put on or taken off, issues and pull requests that have ended."""
+"""Finds what no delivery told of: labels put on or taken off, commands, ends, places lost and found again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
 
 from domain.errors import ForgeError, ForgeUnavailable, NotFound
-from domain.model import Issue, IssueRef, Repository, Task
+from domain.model import Issue, IssueRef, Pull, Repository, Task
 from domain.policy import Serving, admit, may_trigger
 from domain.ports import Admission, Clock, Delivery, Forge, Inbox, LabelChange, TaskQueue
 from domain.ports.contracts import RepositoryLabels
-from domain.reconcile import has_lost_label, is_text_vouched_for, missed_labels, missed_removal
+from domain.reconcile import (
+    has_lost_label,
+    is_text_vouched_for,
+    missed_commands,
+    missed_labels,
+    missed_removal,
+)
 from domain.states import State
 from worker import announce, synthetic
 from worker.housekeeping import Steps
+from worker.places import PlaceDesk
 
 log = structlog.get_logger(__name__)
 
@@ -33,10 +40,14 @@ _TAKEN = frozenset({Admission.QUEUED, Admission.SIGNAL})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How much one sweep may start: `most_tasks`, from labels that were put on within `reach`."""
+    """How much one sweep may start: `most_tasks`, from labels and commands within `reach`.
+
+    `most_queued` is how many tasks of one repository may wait; None: any number.
+    """
 
     most_tasks: int
     reach: timedelta
+    most_queued: int | None = None
 
 
 class Sweeper:
@@ -54,9 +65,12 @@ class Sweeper:
         serving: Serving,
         clock: Clock,
         pace: Pace,
-        labels: RepositoryLabels | None = None,
     ) -> None:
-        self._labels = labels
+        self.labels: RepositoryLabels | None = None
+        """Labels of repositories' own; without, only those of the service count."""
+        self.places = PlaceDesk(queue, forges, serving)
+        """Who parks and wakes tasks; in the service that of its signal desk, so that people are told."""
+        self._listened: dict[int, datetime | None] = {}
         self._queue = queue
         self._inbox = inbox
         self._forges = forges
@@ -74,11 +88,31 @@ class Sweeper:
         """
         for forge_name, forge in self._forges.items():
             try:
-                yield from self._endings(forge_name, forge)
+                hidden = yield from self._hidden_places(forge_name)
+                yield from self._endings(forge_name, forge, hidden)
                 yield from self._beginnings(forge_name, forge)
             except ForgeUnavailable as error:
                 log.warning("sweep waits for the forge", forge=forge_name, error=str(error))
         self._sweeps += 1
+
+    # -- places -------------------------------------------------------------------------------------
+
+    def _hidden_places(self, forge_name: str) -> Generator[float, None, set[str]]:
+        """Bring the tasks of each repository in line with it; return the ids of those that cannot be read."""
+        hidden = set()
+        for repository_id, name in self._queue.places(forge_name):
+            try:
+                settled = self.places.settle(forge_name, repository_id)
+            except ForgeUnavailable:
+                raise
+            except ForgeError as error:
+                log.warning("repository not swept", repository=name, error=str(error))
+                hidden.add(repository_id)
+                continue
+            if not settled.can_be_read:
+                hidden.add(repository_id)
+            yield 0.0
+        return hidden
 
     # -- labels that nobody told us of --------------------------------------------------------------
 
@@ -121,6 +155,8 @@ class Sweeper:
         ref = _ref(repository, issue)
         serving = self._serving_at(repository.forge, repository.id)
         task = self._queue.task_of_issue(ref)
+        if task is None and not self._has_room(ref):
+            return False
         if task is None or task.state is State.CANCELLED:
             since = self._clock.now() - self._pace.reach
             ended_at = task.updated_at if task else None
@@ -132,6 +168,11 @@ class Sweeper:
             self._judged.clear()
         self._judged[ref] = issue.changed_at
         return False
+
+    def _has_room(self, issue: IssueRef) -> bool:
+        """Tell whether one more task of the repository may wait: what has no room is looked at again."""
+        most = self._pace.most_queued
+        return most is None or self._queue.waiting(issue.forge, issue.repository_id) < most
 
     def _take(self, forge: Forge, repository: Repository, issue: Issue, placed: LabelChange) -> Admission:
         delivery = synthetic.labelled(repository, issue, placed, self._clock.now())
@@ -155,43 +196,67 @@ class Sweeper:
 
     # -- ends that nobody told us of ----------------------------------------------------------------
 
-    def _endings(self, forge_name: str, forge: Forge) -> Steps:
-        """Look at the live tasks, some in each sweep, in a circle."""
+    def _endings(self, forge_name: str, forge: Forge, hidden: Container[str]) -> Steps:
+        """Look at the live tasks, some in each sweep, in a circle; not where nothing can be seen."""
         tasks = self._queue.live_tasks(self._looked_until, MOST_LOOKED_AT)
         self._looked_until = tasks[-1].id if len(tasks) == MOST_LOOKED_AT else 0
         for task in tasks:
-            if task.issue.forge != forge_name:
+            if task.issue.forge != forge_name or task.issue.repository_id in hidden:
                 continue
             try:
-                delivery = self._ending(forge, task)
+                missed = self._missed(forge, task)
             except ForgeUnavailable:
                 raise
             except ForgeError as error:
                 log.warning("task not swept", task=task.id, error=str(error))
                 continue
-            if delivery is not None:
+            for delivery in missed:
                 self._accept(delivery)
             yield 0.0
 
-    def _ending(self, forge: Forge, task: Task) -> Delivery | None:
-        """Return what should have moved the task and did not, or None. A pull request's end comes first."""
+    def _missed(self, forge: Forge, task: Task) -> list[Delivery]:
+        """Return what should have moved the task and did not. A pull request's end comes first."""
         now, asked_at = self._clock.now(), self._queue.asked_at(task.id)
-        if task.wip_branch:
-            pull = forge.find_pull(task.issue.repository_id, task.wip_branch)
-            is_over = pull is not None and not pull.is_open
-            if pull and is_over and (pull.merged or task.state in _EXPECTING_A_PULL):
-                return synthetic.pull_closed(task.issue, pull, forge.identity, asked_at, now)
+        pull = forge.find_pull(task.issue.repository_id, task.wip_branch) if task.wip_branch else None
+        is_over = pull is not None and not pull.is_open
+        if pull and is_over and (pull.merged or task.state in _EXPECTING_A_PULL):
+            return [synthetic.pull_closed(task.issue, pull, forge.identity, asked_at, now)]
         issue = self._issue(forge, task)
         if issue is None or not issue.is_open:
-            return synthetic.issue_closed(task.issue, forge.identity, asked_at, now)
+            return [synthetic.issue_closed(task.issue, forge.identity, asked_at, now)]
+        word_at = task.word_at or asked_at
         serving = self._serving_at(task.issue.forge, task.issue.repository_id)
         changes = forge.label_changes(task.issue) if has_lost_label(task, issue, serving) else ()
-        removed = missed_removal(task, issue, changes, serving, asked_at=asked_at)
-        return synthetic.unlabelled(task.issue, removed, now) if removed else None
+        removed = missed_removal(task, issue, changes, serving, asked_at=word_at)
+        if removed:
+            return [synthetic.unlabelled(task.issue, removed, now)]
+        return self._commands(forge, task, issue, pull)
+
+    def _commands(self, forge: Forge, task: Task, issue: Issue, pull: Pull | None) -> list[Delivery]:
+        """Return commands that were missed: on the issue, where it has changed, and on an open draft."""
+        places = []
+        if issue.changed_at is None or self._listened.get(task.id) != issue.changed_at:
+            places.append(task.issue)
+        if pull is not None and pull.is_open:
+            places.append(replace(task.issue, number=pull.number))
+        now = self._clock.now()
+        since = max(task.word_at or self._queue.asked_at(task.id), now - self._pace.reach)
+        heard = self._queue.heard_comments(task.id)
+        found = [
+            synthetic.commanded(place, comment, verb, now)
+            for place in places
+            for comment, verb in missed_commands(
+                forge.comments(place), since=since, heard=heard, ourselves=forge.identity
+            )
+        ]
+        if len(self._listened) >= MOST_REMEMBERED:
+            self._listened.clear()
+        self._listened[task.id] = issue.changed_at
+        return found
 
     def _serving_at(self, forge: str, repository_id: str) -> Serving:
         """Return whom we serve with the labels of a repository's own."""
-        own = self._labels.labels_of(forge, repository_id) if self._labels else {}
+        own = self.labels.labels_of(forge, repository_id) if self.labels else {}
         return self._serving.with_labels(own) if own else self._serving
 
     def _issue(self, forge: Forge, task: Task) -> Issue | None:

@@ -6,11 +6,11 @@ import hashlib
 import json
 from datetime import datetime
 
-from domain.events import IssueClosed, IssueLabelled, IssueUnlabelled, PullClosed
-from domain.model import Actor, Issue, IssueRef, Pull, Repository
+from domain.events import CommandGiven, IssueClosed, IssueLabelled, IssueUnlabelled, PullClosed, Verb
+from domain.model import Actor, Comment, Issue, IssueRef, Pull, Repository
 from domain.ports import Delivery, LabelChange
 
-Found = IssueClosed | IssueLabelled | IssueUnlabelled | PullClosed
+Found = CommandGiven | IssueClosed | IssueLabelled | IssueUnlabelled | PullClosed
 
 
 def labelled(repository: Repository, issue: Issue, placed: LabelChange, now: datetime) -> Delivery:
@@ -22,14 +22,31 @@ def labelled(repository: Repository, issue: Issue, placed: LabelChange, now: dat
         label=placed.label,
         title=issue.title,
         body=issue.body,
+        at=placed.at,
     )
     return _delivery(event, f"labelled {placed.label}", placed.at, now)
 
 
 def unlabelled(issue: IssueRef, removed: LabelChange, now: datetime) -> Delivery:
     """Return the delivery that should have come when a label was taken off."""
-    event = IssueUnlabelled(issue=issue, actor=removed.actor, label=removed.label)
+    event = IssueUnlabelled(issue=issue, actor=removed.actor, label=removed.label, at=removed.at)
     return _delivery(event, f"unlabelled {removed.label}", removed.at, now)
+
+
+def commanded(issue: IssueRef, comment: Comment, verb: Verb, now: datetime) -> Delivery:
+    """Return the delivery that should have come when a command was written.
+
+    How the issue read then is not known: work goes on with the text on which it was asked for before.
+    """
+    event = CommandGiven(
+        issue=issue,
+        actor=comment.author,
+        verb=verb,
+        comment_id=comment.id,
+        text=comment.body,
+        at=comment.created_at,
+    )
+    return _delivery(event, f"comment {comment.id}", comment.created_at, now)
 
 
 def issue_closed(issue: IssueRef, witness: Actor, asked_at: datetime, now: datetime) -> Delivery:
@@ -54,6 +71,8 @@ def _delivery(event: Found, what: str, at: datetime, now: datetime) -> Delivery:
     facts = {"found_by": "sweep", "fact": name, "actor": event.actor.login, "actor_id": event.actor.id}
     if isinstance(event, IssueLabelled):
         facts |= {"title": event.title, "body": event.body}
+    elif isinstance(event, CommandGiven):
+        facts |= {"text": event.text}
     return Delivery(
         provider=event.issue.forge,
         delivery_id=name,
@@ -61,4 +80,5 @@ def _delivery(event: Found, what: str, at: datetime, now: datetime) -> Delivery:
         body=json.dumps(facts).encode("ascii"),
         received_at=now,
         event=event,
+        is_found=True,
     )

@@ -172,6 +172,9 @@ class TaskQueue(Protocol):
         IllegalTransition.
         """
 
+    def heed(self, task_id: int, word_at: datetime) -> None:
+        """Remember a word that moved nothing, since what it asks for is under way already."""
+
     def task(self, task_id: int) -> Task:
         """Return a task. Raises KeyError."""
 

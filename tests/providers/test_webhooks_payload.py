@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, IssueRef
+from domain.noted import IssueChanged, Noted
 from providers.webhooks import GitHubShapedDialect
 
 DIALECT = GitHubShapedDialect("local", "X-Event", "X-Delivery", "X-Signature")
@@ -299,3 +301,50 @@ def test_any_object_is_an_event_or_a_value_error(
         except ValueError:
             continue
         assert isinstance(event, Event)
+
+
+# -- when it happened -------------------------------------------------------------------------------
+
+MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("issues", labelled(issue={**ISSUE, "updated_at": "2026-03-01T12:00:00Z"})),
+        ("issues", labelled(issue={**ISSUE, "updated_at": "2026-03-01T14:00:00+02:00"})),
+        ("issues", payload("closed", issue={**ISSUE, "closed_at": "2026-03-01T12:00:00Z"})),
+        (
+            "issues",
+            payload("unlabeled", issue={**ISSUE, "updated_at": "2026-03-01T12:00:00Z"}, label={"name": "x"}),
+        ),
+        (
+            "issue_comment",
+            payload(
+                "created",
+                issue={**ISSUE, "updated_at": "2026-03-02T12:00:00Z"},
+                comment={"id": 5, "body": "/fixwright run", "created_at": "2026-03-01T12:00:00Z"},
+            ),
+        ),
+        (
+            "pull_request",
+            payload("closed", pull_request={"number": 3, "closed_at": "2026-03-01T12:00:00Z", "head": {}}),
+        ),
+    ],
+)
+def test_an_event_has_the_forge_s_own_time(name: str, content: dict[str, Any]) -> None:
+    event = read(name, content)
+    assert not isinstance(event, Noted | Uninteresting) and event.at == MOMENT
+
+
+@pytest.mark.parametrize(
+    "told", [None, 5, "", "yesterday", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00"]
+)
+def test_a_time_that_cannot_be_read_is_none_and_no_error(told: object) -> None:
+    event = read("issues", labelled(issue={**ISSUE, "updated_at": told}))
+    assert isinstance(event, IssueLabelled) and event.at is None
+
+
+def test_a_locked_issue_is_a_change_of_it() -> None:
+    event = read("issues", payload("locked", issue=ISSUE))
+    assert isinstance(event, IssueChanged) and (event.action, event.issue) == ("locked", REFERENCE)

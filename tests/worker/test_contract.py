@@ -190,8 +190,8 @@ def sweep(town: Town) -> None:
         serving=town.serving,
         clock=town.clock,
         pace=Pace(most_tasks=5, reach=timedelta(days=365_000)),
-        labels=town.contracts,
     )
+    sweeper.labels = town.contracts
     for _ in sweeper.steps():
         pass
 

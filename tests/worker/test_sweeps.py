@@ -10,12 +10,13 @@ import pytest
 
 from domain.errors import ForgeUnavailable, NotFound
 from domain.model import IssueRef, Permission, Reason
-from domain.ports import Admission, Forge
-from domain.states import State
+from domain.ports import Admission, Forge, Landing
+from domain.states import State, Trigger
 from providers.local.faulty import Fault, FaultyForge
 from providers.local.forge import LocalForge
 from store.history import History
-from tests.worker.town import WRITE, Town, plays
+from store.inbox import SqliteInbox
+from tests.worker.town import CATEGORIES, WRITE, Town, plays
 from worker.housekeeping import Chore, Housekeeping
 from worker.sweeps import Pace, Sweeper
 
@@ -279,6 +280,8 @@ def test_a_repository_that_cannot_be_seen_any_more_ends_nothing(notes: Town) -> 
         forge.inject(Fault(method=method, error=NotFound("no such thing, or no right to see it")))
     before = recorded(notes)
     sweep(notes, forge=forge)
+    assert notes.stands == (State.BLOCKED, Reason.OUT_OF_REACH) and recorded(notes) == before
+    sweep(notes)
     assert notes.stands == (State.QUEUED, None) and recorded(notes) == before
 
 
@@ -339,3 +342,112 @@ def test_the_loop_sweeps_before_it_waits_and_takes_up_what_it_found(notes: Town)
     loop._housekeeping = Housekeeping(chores, notes.clock).keep
     loop.run()
     assert notes.stands == (State.IN_REVIEW, None)
+
+
+# -- commands that nobody told us of ----------------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("where", ["issue", "pull"])
+def test_a_command_that_nobody_told_us_of_is_found_once(notes: Town, where: str) -> None:
+    issue = notes.issue("docs")
+    notes.loop(plays(WRITE)).turn()
+    (pull,) = notes.world.pulls(notes.repository.id)
+    place = issue if where == "issue" else replace(issue, number=pull.number)
+    notes.world.comment(place, notes.stranger, "/fixwright cancel")
+    notes.world.comment(place, notes.maintainer, "/fixwright retry\nShorter, please.")
+
+    standing = sweeper(notes)
+    notes.clock.moment = datetime.now(UTC)
+    for _ in range(2):
+        list(standing.steps())
+        notes.loop().shop.desk.clear()
+    notes.deliver()
+    notes.loop().shop.desk.clear()
+
+    assert notes.stands == (State.QUEUED, None)
+    assert notes.decisions()[:2] == ["nothing to do, or not permitted", "resumed"]
+    assert len(notes.decisions()) == 4
+    assert all(decision.startswith("outdated: ") for decision in notes.decisions()[2:])
+
+
+@pytest.mark.parametrize(
+    "comment", ["edited", "ours", "by a bot", "quoted", "older than the newest word", "of long ago"]
+)
+def test_what_is_no_command_of_a_person_now_is_not_taken_for_one(notes: Town, comment: str) -> None:
+    issue = notes.issue("docs")
+    if comment == "older than the newest word":
+        notes.world.comment(issue, notes.maintainer, "/fixwright cancel")
+        notes.world.comment(issue, notes.maintainer, "/fixwright run")
+        notes.queue.move(notes.task, Trigger.BLOCKED)
+        notes.queue.move(notes.task, Trigger.RESUMED, Landing(word_at=datetime.now(UTC)))
+    else:
+        bot = notes.world.create_user("helper", is_bot=True)
+        author = {"ours": notes.world.bot, "by a bot": bot}.get(comment, notes.maintainer)
+        text = "> /fixwright cancel" if comment == "quoted" else "/fixwright cancel"
+        made = notes.world.comment(issue, author, "Hm." if comment == "edited" else text)
+        if comment == "edited":
+            notes.world.edit_comment(made.id, notes.maintainer, text)
+    sweep(notes, reach=timedelta(0) if comment == "of long ago" else timedelta(days=7))
+    assert notes.stands == (State.QUEUED, None) and notes.decisions() == []
+
+
+# -- places and room --------------------------------------------------------------------------------
+
+
+def test_f124_what_had_no_room_is_taken_up_when_there_is_some(notes: Town) -> None:
+    notes.inbox = SqliteInbox(notes.database, CATEGORIES, most_queued=2)
+    issues = [notes.issue("docs") for _ in range(4)]
+    standing = Sweeper(
+        notes.queue,
+        notes.inbox,
+        {"local": LocalForge(notes.root / "forge")},
+        serving=notes.serving,
+        clock=notes.clock,
+        pace=Pace(most_tasks=5, reach=timedelta(days=7), most_queued=2),
+    )
+    notes.clock.moment = datetime.now(UTC)
+    list(standing.steps())
+    assert numbers(notes) == [1, 2], "there is no room yet"
+    notes.queue.claim("worker/a", 600)
+    list(standing.steps())
+    assert numbers(notes) == [1, 2, 3]
+    notes.queue.claim("worker/a", 600)
+    list(standing.steps())
+    list(standing.steps())
+    assert numbers(notes) == [issue.number for issue in issues]
+
+
+def test_f120_a_sweep_wakes_what_was_parked_and_asks_little_where_nothing_can_be_seen(notes: Town) -> None:
+    for _ in range(3):
+        notes.issue("docs")
+    notes.world.set_private(notes.repository.id, True)
+    notes.world.grant(notes.repository.id, notes.world.bot, Permission.NONE)
+    asked: list[str] = []
+
+    class Counted(FaultyForge):
+        def _call(self, method: str, act: Any) -> Any:
+            asked.append(method)
+            return super()._call(method, act)
+
+    forge = Counted(LocalForge(notes.root / "forge"))
+    sweep(notes, forge=forge)
+    assert {(task.state, task.reason) for task in notes.queue.tasks()} == {
+        (State.BLOCKED, Reason.OUT_OF_REACH)
+    }
+    assert asked == ["repository", "repository_named"], "one look for all three tasks"
+
+    notes.world.grant(notes.repository.id, notes.world.bot, Permission.WRITE)
+    sweep(notes)
+    assert {(task.state, task.reason) for task in notes.queue.tasks()} == {(State.QUEUED, None)}
+
+
+def test_an_issue_that_was_only_opened_with_its_label_is_one_task(notes: Town) -> None:
+    """Some deliveries carry the label in `opened` and no `labeled` follows."""
+    issue = notes.world.open_issue(notes.repository.id, notes.maintainer, title="Lamp", labels=["docs"])
+    notes._told.update(hook.guid for hook in notes.world.deliveries() if hook.action == "labeled")
+    notes.deliver()
+    assert numbers(notes) == []
+    sweep(notes)
+    sweep(notes)
+    assert numbers(notes) == [issue.number]

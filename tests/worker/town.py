@@ -319,20 +319,16 @@ class Town:
                 writable=place.tree, scratch=place.scratch, memory_bytes=MEMORY
             ),
         )
+        budget = BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]())
+        desk = SignalDesk(queue, forges, self.serving, budget, clock=self.clock)
+        desk.labels = self.contracts
         shop = Shop(
             queue=queue,
             ledger=ledger or self.ledger,
             forges=forges,
             bench=bench,
             clock=self.clock,
-            desk=SignalDesk(
-                queue,
-                forges,
-                self.serving,
-                BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]()),
-                labels=self.contracts,
-                clock=self.clock,
-            ),
+            desk=desk,
             caps=caps or globals()["caps"](),
             model="openai/scripted",
             price_of=price_of or (lambda model: PRICE),
