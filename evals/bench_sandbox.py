@@ -10,19 +10,32 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from domain.ports import SandboxPolicy
 from evals import bench_workspace
 from harness.sandbox.bubblewrap import BubblewrapSandbox
+from harness.sandbox.bubblewrap_session import BubblewrapSession
 from harness.sandbox.disk import remove_tree
+from harness.sandbox.launch import in_memory
+from harness.sandbox.profile import bubblewrap_arguments
 
 _ROUNDS = 50
+_PAUSES = 20
+_PAUSE_SECONDS = 0.1
+"""Between two commands of an agent lies a call of its model, so the kernel's own short cuts have ended."""
 _SELF_TESTS = 5
 _UID = 64_123
-_BARS = {"times_plain": 60.0, "self_test_times_plain": 300.0, "prepare_s": 6.0, "publish_s": 3.0}
-"""Wide, since a busy machine stretches short steps; the first two in multiples of a plain subprocess."""
+_BASH = ("/bin/bash", "--noprofile", "--norc", "-c", "true")
+_BARS = {
+    "times_plain": 60.0,
+    "times_bare_bubblewrap": 2.0,
+    "self_test_times_plain": 300.0,
+    "prepare_s": 6.0,
+    "publish_s": 3.0,
+}
+"""Wide, since a busy machine stretches short steps; ratios are of medians in one run, turn by turn."""
 
 _GOALS = {"over_plain_ms": 8.0, "self_test_ms": 100.0, "prepare_s": 1.5, "publish_s": 0.5}
 """What a quiet machine should show."""
@@ -55,31 +68,58 @@ def _measure(sandbox: BubblewrapSandbox, room: Path, uid: int | None) -> dict[st
     if uid is not None:
         os.chown(work, uid, uid)
     self_test = _median_ms(sandbox.self_test, _SELF_TESTS)
+    plain, bare, sandboxed, paused = [], [], [], []
     with closing(sandbox.open(SandboxPolicy(writable=work, scratch=room / "scratch"))) as session:
-        # Turn by turn, so that a busy moment of the machine weighs on both.
-        plain, sandboxed = [], []
+        # Turn by turn, so that a busy moment of the machine weighs on all.
         for _ in range(_ROUNDS):
             plain.append(_milliseconds(_plain))
             sandboxed.append(_milliseconds(lambda: session.run("true", 30)))
-    figures = (statistics.median(plain), statistics.median(sandboxed))
+            bare.append(_milliseconds(lambda: _bare(session)))
+        for _ in range(_PAUSES):
+            time.sleep(_PAUSE_SECONDS)
+            paused.append(_milliseconds(lambda: session.run("true", 30)))
+    medians = [statistics.median(each) for each in (plain, bare, sandboxed, paused)]
     return {
-        "plain_ms_per_command": round(figures[0], 2),
-        "sandbox_ms_per_command": round(figures[1], 2),
-        "over_plain_ms": round(figures[1] - figures[0], 2),
-        "times_plain": round(figures[1] / figures[0], 1),
+        "plain_ms_per_command": round(medians[0], 2),
+        "bare_bubblewrap_ms": round(medians[1], 2),
+        "sandbox_ms_per_command": round(medians[2], 2),
+        "sandbox_ms_after_a_pause": round(medians[3], 2),
+        "over_plain_ms": round(medians[2] - medians[0], 2),
+        "times_plain": round(medians[2] / medians[0], 1),
+        "times_bare_bubblewrap": round(medians[2] / medians[1], 2),
         "self_test_ms": round(self_test, 1),
-        "self_test_times_plain": round(self_test / figures[0], 1),
+        "self_test_times_plain": round(self_test / medians[0], 1),
         "isolation": sandbox.isolation,
     }
 
 
 def _plain() -> None:
-    subprocess.run(
-        ["/bin/bash", "--noprofile", "--norc", "-c", "true"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
-    )
+    subprocess.run(_BASH, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+
+def _bare(session: BubblewrapSession) -> None:
+    """Run the same command in bubblewrap with the session's options, and with nothing else: the floor.
+
+    No limits, no control group, no gates: whatever comes on top of this is ours.
+    """
+    setting = session._setting
+    with ExitStack() as opened, Path(os.devnull).open("wb") as nowhere:
+
+        def passed(content: bytes) -> int:
+            descriptor = in_memory(content, "bench")
+            opened.callback(os.close, descriptor)
+            return descriptor
+
+        seccomp, files = passed(setting.seccomp), {at: passed(text) for at, text in setting.files.items()}
+        told = bubblewrap_arguments(
+            setting.profile, seccomp_fd=seccomp, info_fd=nowhere.fileno(), files=files
+        )
+        options = passed(b"".join(os.fsencode(word) + b"\0" for word in told))
+        subprocess.run(
+            [*setting.user.words, str(setting.bwrap), "--args", str(options), "--", *_BASH],
+            stdin=subprocess.DEVNULL, capture_output=True, check=True, env={},
+            pass_fds=(seccomp, options, nowhere.fileno(), *files.values()),
+        )  # fmt: skip
 
 
 def _median_ms(action: Callable[[], object], rounds: int) -> float:

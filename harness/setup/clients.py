@@ -13,11 +13,13 @@ from domain.ports import Shown
 class ClientConfiguration:
     """Hosts that the clients would ask, the variables that send them there, local indexes, and remarks.
 
+    `files` are written below /setup before the commands run, for what a client takes from a file alone.
     Nothing in here is secret: what had a password in it came without.
     """
 
     targets: frozenset[Target] = frozenset()
     env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
     shown: tuple[Shown, ...] = ()
     remarks: tuple[str, ...] = ()
 

@@ -49,6 +49,7 @@ class _Answers:
 
     targets: set[Target] = field(default_factory=set)
     env: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     shown: dict[Path, Shown] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
@@ -98,6 +99,7 @@ def ask_clients(environment: Mapping[str, str], ask: Ask = ask) -> ClientConfigu
     return ClientConfiguration(
         targets=frozenset(answers.targets),
         env=answers.env,
+        files=answers.files,
         shown=tuple(answers.shown.values()),
         remarks=tuple(dict.fromkeys(answers.remarks)),
     )
@@ -195,11 +197,25 @@ def _cargo(answers: _Answers, environment: Mapping[str, str], ask: Ask) -> None:
         settings = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return
-    sources = [*_tables(settings.get("source")), *_tables(settings.get("registries"))]
-    for name, table in sources:
-        index = table.get("registry") or table.get("index")
+    replaced: list[str] = []
+    for name, table in _tables(settings.get("source")):
+        index = table.get("registry")
+        address = answers.address("cargo", index) if isinstance(index, str) else ""
+        replaced += _source_lines(name, address, table.get("replace-with"))
+    if replaced:
+        # What stands for another source cannot be said in variables.
+        answers.files["cargo/config.toml"] = "\n".join([*replaced, ""])
+    for name, table in _tables(settings.get("registries")):
+        index = table.get("index")
         if isinstance(index, str) and (address := answers.address("cargo", index)):
             answers.env[f"CARGO_REGISTRIES_{name.upper().replace('-', '_')}_INDEX"] = address
+
+
+def _source_lines(name: str, address: str, instead: object) -> list[str]:
+    """Return a source of cargo's as it is configured, without anything else that its table may hold."""
+    said = {"registry": address, "replace-with": instead if isinstance(instead, str) else ""}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items() if value]
+    return [f"[source.{json.dumps(name, ensure_ascii=False)}]", *lines] if lines else []
 
 
 def _maven(answers: _Answers, environment: Mapping[str, str], ask: Ask) -> None:

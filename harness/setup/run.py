@@ -70,6 +70,7 @@ class SetupRun:
         """
         site = self.site
         setup, home = site.empty(corner / "setup"), site.empty(corner / "home")
+        self._configure(setup)
         checkout = corner / "tree"
         checkout.mkdir()
         site.mirror.materialize(site.tree, checkout)
@@ -86,6 +87,13 @@ class SetupRun:
                 self._run_all(session, proxy)
         found = find_made(checkout, ground.blobs)
         return self._gathered(corner, found)
+
+    def _configure(self, setup: Path) -> None:
+        """Write what clients take from files, each in a directory of its own, as the sandbox's user."""
+        for name, text in self.way.clients.files.items():
+            directory = self.site.empty(setup / Path(name).parent)
+            (directory / Path(name).name).write_text(text)
+            self.site.workspaces.hand_over(directory)
 
     def _policy(
         self, checkout: Path, scratch: Path, shown: tuple[Shown, ...], egress: Path | None

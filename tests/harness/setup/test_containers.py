@@ -50,7 +50,13 @@ def kit(root: Path) -> Path:
 
 
 @pytest.fixture
-def contained(engine: EngineWorld, root: Path, uid: int | None, machine: Machine, kit: Path) -> SetupWorld:
+def contained(
+    engine: EngineWorld,
+    root: Path,
+    uid: int | None,
+    machine: Machine,  # noqa: F811
+    kit: Path,
+) -> SetupWorld:
     """A world whose set-ups, and all later commands, run in containers."""
     world = SetupWorld(root, uid, machine.rules, lambda: machine.clients)
     world.sandbox = ContainerSandbox(
@@ -61,7 +67,9 @@ def contained(engine: EngineWorld, root: Path, uid: int | None, machine: Machine
 
 
 def test_a_python_dependency_is_installed_in_one_container_and_used_offline_in_another(
-    contained: SetupWorld, machine: Machine, found: ClientConfiguration
+    contained: SetupWorld,
+    machine: Machine,  # noqa: F811
+    found: ClientConfiguration,  # noqa: F811
 ) -> None:
     require(found, "PIP_INDEX_URL")
     tree = contained.commit({"requirements.txt": "six\n", "lamp.py": "import six\nprint('six', six.PY3)\n"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,6 +98,24 @@ def test_npm_tells_its_registry_and_those_of_scopes(machine: Machine) -> None:
     found = ask_clients(machine(npm=json.dumps(settings)))
     assert hosts(found) == {"npm.example", "scope.example"}
     assert found.env["npm_config_registry"] == "https://npm.example/"
+
+
+def test_cargo_is_told_what_stands_for_another_source_and_no_password(
+    machine: Machine, tmp_path: Path
+) -> None:
+    (tmp_path / ".cargo").mkdir()
+    (tmp_path / ".cargo/config.toml").write_text(
+        '[source.crates-io]\nreplace-with = "ours"\n[source.ours]\n'
+        'registry = "sparse+https://me:hunter2@cargo.example/i/"\n[build]\nrustc-wrapper = "/root/x"\n'
+    )
+    found = ask_clients(machine())
+    assert tomllib.loads(found.files["cargo/config.toml"]) == {
+        "source": {
+            "crates-io": {"replace-with": "ours"},
+            "ours": {"registry": "sparse+https://cargo.example/i/"},
+        }
+    }
+    assert hosts(found) == {"cargo.example"} and found.remarks
 
 
 def test_go_ruby_cargo_and_maven_are_asked_too(machine: Machine, tmp_path: Path) -> None:
