@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import venv
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from domain.model import Category, RunStatus, Verdict
 from domain.repo_config import DocsSection, RepoConfig
 from harness.document_builds import build_plan
 from tests.harness.test_verify import BASE, Bench
+from tests.harness.testing.doubles import PATH, PlainSandbox
 
 SHAKY = "# Lamp\n\n```json\n{,}\n```\n\n```sh\nls |\n```\n"
 GOOD = "```python\nx = 1\n```\n\n```bash\nfor x in a b; do echo $x; done\n```\n\n```go\nfunc (\n```\n"
@@ -113,3 +117,44 @@ def test_a_builder_is_found_where_it_is_set_up(paths: list[str], place: str, beg
     plan = build_plan(DocsSection(), paths, place)
 
     assert plan is None if not begins else plan is not None and plan.command.startswith(begins)
+
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fixwright-tests" / "documents"
+MKDOCS = {
+    "mkdocs.yml": "site_name: Lamp\nvalidation:\n  anchors: warn\n",
+    "docs/index.md": "# Lamp\n",
+    "docs/b.md": "# B\n",
+}
+SPHINX = {
+    "docs/conf.py": "project = 'lamp'\nextensions = ['sphinx.ext.autodoc']\nhtml_theme = 'basic'\n",
+    "docs/index.rst": "Lamp\n====\n\n.. automodule:: calc\n   :members:\n",
+}
+
+
+@pytest.fixture(scope="module")
+def builders() -> str:
+    """A directory of programs with MkDocs and Sphinx, installed once into a cache directory."""
+    if not (CACHE / "bin" / "sphinx-build").exists():
+        venv.create(CACHE, with_pip=True)
+        command = [str(CACHE / "bin/python"), "-m", "pip", "install", "-q", "mkdocs~=1.6", "sphinx~=8.1"]
+        done = subprocess.run([*command, "pytest~=8.3"], capture_output=True, timeout=300, check=False)
+        if done.returncode:
+            pytest.skip(f"pip could not install the builders: {done.stderr.decode()[-200:]}")
+    return f"{CACHE}/bin:{PATH}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("files", "path", "sound", "broken"),
+    [
+        (MKDOCS, "docs/index.md", "# Lamp\n\nSee [B](b.md).\n", "# Lamp\n\n[B](b.md#gone)\n"),
+        (SPHINX, "docs/index.rst", "Lamp\n====\n\nMore.\n", "Lamp\n==\n\n:ref:`nowhere`\n"),
+    ],
+)
+def test_the_real_builders(
+    tmp_path: Path, builders: str, files: dict[str, str], path: str, sound: str, broken: str
+) -> None:
+    bench = Bench(tmp_path, {**BASE, **files}, sandbox=PlainSandbox(builders))
+
+    assert results(bench.verified({path: sound}, Category.DOCS))["documentation build"] is RunStatus.PASSED
+    assert "cannot be built any more" in bench.refused({path: broken}, Category.DOCS).summary
