@@ -10,6 +10,7 @@ from enum import StrEnum
 from domain.limits import Limit as Limit
 from domain.protected import ProtectedChange as ProtectedChange
 from domain.states import State
+from domain.verdict import Check as Check
 from domain.verdict import CommandResult as CommandResult
 from domain.verdict import Finding as Finding
 from domain.verdict import RunStatus as RunStatus

@@ -15,11 +15,25 @@ from datetime import UTC, datetime
 
 from domain.allowing import Allowance
 from domain.budget import QUANTUM
-from domain.model import Attempt, Finding, Money, Outcome, Reason, Suspect, Task, TestRun, Verdict
+from domain.model import (
+    Attempt,
+    Check,
+    Finding,
+    Money,
+    Outcome,
+    Reason,
+    RunStatus,
+    Suspect,
+    Task,
+    TestRun,
+    Verdict,
+)
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:fixwright:attempt-receipt:v1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
+
+MOST_CLAIMS = 20
 
 Json = str | int | bool | None | list["Json"] | dict[str, "Json"]
 
@@ -63,6 +77,8 @@ class ReceiptFacts:
     transcript: TranscriptMark
     at: datetime
     allowances: tuple[Allowance, ...] = ()
+    claimed: tuple[str, ...] = ()
+    """Commands of tests that the agent says it ran: claims, which nothing rests on."""
 
     @property
     def tree(self) -> str:
@@ -125,6 +141,10 @@ def _predicate(facts: ReceiptFacts, previous: str) -> Json:
         "verified": bool(verdict and verdict.verified),
         "summary": verdict.summary if verdict else "",
         "runs": [_run(run) for run in verdict.runs] if verdict else [],
+        "checks": [_check(check) for check in verdict.checks] if verdict else [],
+        "claims": [
+            {"command": command, "status": RunStatus.CLAIMED.value} for command in facts.claimed[:MOST_CLAIMS]
+        ],
         "turnedGreen": list(verdict.turned_green) if verdict else [],
         "broken": list(verdict.broken) if verdict else [],
         "findings": [_finding(finding) for finding in verdict.findings] if verdict else [],
@@ -170,6 +190,10 @@ def _run(run: TestRun) -> Json:
         "startedAt": _moment(run.at) if run.at else None,
         "reused": run.reused,
     }
+
+
+def _check(check: Check) -> Json:
+    return {"name": check.name, "status": check.status.value, "what": check.what}
 
 
 def _ids_hash(ids: Iterable[str]) -> str:

@@ -68,6 +68,19 @@ HostName = Annotated[
 ]
 
 
+class DocsSection(Section):
+    """How the repository's documentation is built."""
+
+    command: Command | None = Field(
+        default=None,
+        description="Command that builds the documentation and fails where it is broken; run for work that "
+        "needs the evidence of documentation. Detected for MkDocs and Sphinx when absent.",
+    )
+    timeout_seconds: int = Field(
+        default=300, ge=1, le=3600, strict=True, description="Longest build of the documentation."
+    )
+
+
 class SetupSection(Section):
     """What is installed once, before any issue's text is read, so that tests can run without a network."""
 
@@ -137,6 +150,7 @@ class RepoConfig(Section):
     )
     test: TestSection = TestSection()
     setup: SetupSection = SetupSection()
+    docs: DocsSection = DocsSection()
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
     )

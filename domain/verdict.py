@@ -47,7 +47,11 @@ class CommandResult:
 
 
 class RunStatus(StrEnum):
-    """What a test run can be said to have shown. Only PASSED is ever evidence for a fix."""
+    """What a run or a check can be said to have shown. Only PASSED is ever evidence for a change.
+
+    The last two are never the status of a run by the harness: LEFT_TO_CI is what only the repository's own
+    continuous integration will tell, CLAIMED what the agent alone says.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
@@ -56,6 +60,8 @@ class RunStatus(StrEnum):
     COULD_NOT_TELL = "could not tell"
     NO_TESTS = "no tests ran"
     NOT_EVIDENCE = "not evidence"
+    LEFT_TO_CI = "left to CI"
+    CLAIMED = "claimed by the agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +94,23 @@ class TestRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something beside the runs of tests that was looked at, or was not: what came of it, and of how much."""
+
+    name: str
+    status: RunStatus
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What the harness itself saw of one change. The agent's words are never in here.
 
     `environment` says that the change could not be judged, and that no other change could be: the tests that
     would show it do not load here. `protected` is set where the change waits for nothing but a maintainer's
     word about protected paths. `flaky` are the tests that varied on the same code and were kept out of the
-    decision; `flaky_baseline` says that the very tests which show the fault are among them.
+    decision; `flaky_baseline` says that the very tests which show the fault are among them. `checks` are what
+    else was looked at, or left to others.
     """
 
     verified: bool
@@ -110,3 +126,4 @@ class Verdict:
     protected: ProtectedChange | None = None
     flaky: tuple[str, ...] = ()
     flaky_baseline: bool = False
+    checks: tuple[Check, ...] = ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from domain.model import TestRun
-from domain.repo_config import TestSection
+from domain.repo_config import DocsSection, TestSection
 from harness.testing.cases import Observed
 from harness.testing.diagnosis import EnvironmentProblem
 from harness.testing.plan import TestPlan
@@ -16,7 +16,8 @@ class Baseline:
     """How the base commit's own suite does, before any money is spent.
 
     `plan` and `observed` are None where no tests were found; `problem` is None where the suite works.
-    `place` is the directory of the repository that all is about, "" for its root.
+    `place` is the directory of the repository that all is about, "" for its root; `docs` is how its
+    documentation is built, and `watches_ci` whether its continuous integration is watched.
     """
 
     commit: str
@@ -26,6 +27,8 @@ class Baseline:
     observed: Observed | None
     problem: EnvironmentProblem | None
     place: str = ""
+    docs: DocsSection = field(default_factory=DocsSection)
+    watches_ci: bool = False
 
     @property
     def run(self) -> TestRun | None:

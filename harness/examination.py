@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
-from domain.model import Category, Finding, RunStatus, Severity, Verdict
+from domain.model import Category, Check, Finding, RunStatus, Severity, Verdict
 from harness.allowed_tests import still_binding, still_missed
 from harness.baseline import Baseline
-from harness.document_links import DOCUMENTS, broken_links
+from harness.document_checks import DocumentChecks
 from harness.guard.change import Change, Trees
 from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
@@ -17,7 +16,7 @@ from harness.guard.rh002 import corrected_expectations, edited_tests
 from harness.guard.tolerance import EditedTest, Seen, excused
 from harness.guard.waivers import waived
 from harness.red_reasons import beside_the_point
-from harness.runs import FIXED, Runs
+from harness.runs import FIXED, OWN_CI, Runs
 from harness.steadiness import JUDGED, REPETITIONS, Steadiness
 from harness.testing.cases import Case, CaseOutcome, Observed
 from harness.testing.compare import (
@@ -73,10 +72,12 @@ class Examination:
         self._category, self._issue_text = category, issue_text
         self._runs = Runs(trees, bench, change, baseline)
         self._steadiness = Steadiness(self._runs, baseline)
+        self._documents = DocumentChecks(self._runs, change, baseline.docs, baseline.place)
         self._notes: list[str] = []
         self._findings: tuple[Finding, ...] = ()
         self._pending: tuple[EditedTest, ...] = ()
         self._let_go: tuple[EditedTest, ...] = ()
+        self._left = ""
         self._greened = Greened(tests=())
         self._original: Observed | None = None
         self._fixed: Observed | None = None
@@ -125,6 +126,16 @@ class Examination:
             environment=refusal is not None and refusal.environment,
             flaky=tuple(sorted(self._steadiness.flaky))[:MAX_LISTED],
             flaky_baseline=refusal is not None and refusal.flaky_baseline,
+            checks=(*self._documents.made, *self._left_to_ci()),
+        )
+
+    def _left_to_ci(self) -> tuple[Check, ...]:
+        """Name what only the repository's own continuous integration can tell, or will."""
+        left = {"test suite": self._left}
+        if self._baseline.watches_ci:
+            left[OWN_CI] = "it is watched once the draft is pushed, and how it ended is said there"
+        return tuple(
+            Check(name=name, status=RunStatus.LEFT_TO_CI, what=what) for name, what in left.items() if what
         )
 
     def _success(self) -> str:
@@ -137,8 +148,8 @@ class Examination:
     def _examine(self) -> _Refusal | None:
         if not self._change.deltas:
             return _Refusal("The change is empty.")
-        if self._category is Category.DOCS and (broken_now := self._broken_links()):
-            return _Refusal(f"Links that lead nowhere: {broken_now}.")
+        if self._category is Category.DOCS and (unfit := self._documents.refusal()):
+            return _Refusal(unfit)
         documentation_only = all(map(is_documentation, self._change.paths))
         problem = self._baseline.problem
         if problem is not None and problem.kind is not ProblemKind.NO_TESTS:
@@ -146,6 +157,7 @@ class Examination:
                 self._notes.append(
                     f"The suite does not work here ({problem.kind}); only documentation changed."
                 )
+                self._left = f"it does not work here ({problem.kind}), and only documentation changed"
                 return None
             return _Refusal(f"The test environment does not work: {problem.what}", environment=True)
         if problem is not None:
@@ -154,23 +166,6 @@ class Examination:
         if plan is None or baseline is None:
             return _Refusal("The baseline was not run.")
         return self._examine_with_suite(plan, baseline)
-
-    def _broken_links(self) -> str:
-        """Name the links in changed documents that lead nowhere now, and were not there, or led somewhere."""
-        documents = [
-            path
-            for path in self._change.paths
-            if PurePosixPath(path).suffix in DOCUMENTS and self._change.deltas[path].new is not None
-        ]
-        if not documents:
-            return ""
-        before, now = self._runs.site(self._change.base_tree), self._runs.site(self._change.tree)
-        listed = []
-        for path in documents[:MAX_LISTED]:
-            known = broken_links(path, before) if self._change.deltas[path].old is not None else frozenset()
-            listed += [f"`{path}`: `{link[:200]}`" for link in sorted(broken_links(path, now) - known)]
-        more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
-        return ", ".join(listed[:5]) + more
 
     def _examine_without_suite(self, documentation_only: bool) -> _Refusal | None:
         """Judge a change to a repository that had no tests: a bug can still bring the first ones."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from domain.allowing import is_allowable
 from domain.events import COMMAND_PREFIX
 from domain.fitting import fitted, length
-from domain.model import Finding, RunStatus, Severity, TestRun
+from domain.model import Check, Finding, RunStatus, Severity, TestRun
 from domain.text import clip, fence, inert, one_line, plain, quoted
 
 MOST_FINDINGS = 50
@@ -136,8 +136,8 @@ def run_table(runs: Sequence[TestRun]) -> str:
     return "\n".join(rows) + "\n\n" + folded("Exact commands", fence(clip(commands, 4000)))
 
 
-def colour(run: TestRun) -> str:
-    """Return what a run came to, in a word or two."""
+def colour(run: TestRun | Check) -> str:
+    """Return what a run or a check came to, in a word or two."""
     return {RunStatus.PASSED: "green", RunStatus.FAILED: "red"}.get(run.status, str(run.status))
 
 

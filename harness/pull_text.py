@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from domain.budget import Standing, show_money
 from domain.claim import Claim
-from domain.model import Money, Suspect, Task, TestRun, Verdict
+from domain.model import Check, Money, RunStatus, Suspect, Task, TestRun, Verdict
 from domain.text import inert, one_line
 from harness import report
 from harness.markdown import (
@@ -24,7 +24,16 @@ from harness.markdown import (
     words_of,
 )
 from harness.protection import Allowed
-from harness.runs import BASE, BASE_WITH_TESTS, FIXED, FIXED_AGAIN, FIXED_ORIGINAL_TESTS
+from harness.runs import (
+    BASE,
+    BASE_DOCUMENTATION,
+    BASE_WITH_TESTS,
+    DOCUMENTATION,
+    FIXED,
+    FIXED_AGAIN,
+    FIXED_ORIGINAL_TESTS,
+    OWN_CI,
+)
 
 _EDITED = (
     "The issue has been edited since the work was asked for; this answers its text as it stood then. "
@@ -44,6 +53,7 @@ _PAIRS = (
     ("the change's own tests", BASE_WITH_TESTS, FIXED_AGAIN),
     ("whole suite", BASE, FIXED),
     ("original tests", BASE, FIXED_ORIGINAL_TESTS),
+    ("documentation build", BASE_DOCUMENTATION, DOCUMENTATION),
 )
 """What is compared: its name, the run before, the run after."""
 
@@ -82,7 +92,7 @@ def pull_body(facts: PullFacts) -> str:
             section("Root cause", words_of(claim.root_cause)) if claim else "",
             section("The change", words_of(claim.changes)) if claim else "",
             section("How this was tested", _tested(facts)),
-            section("Not verified", _not_verified(claim)),
+            section("Not verified", _not_verified(claim, verdict)),
             section("Findings", findings_list(verdict.findings)) if verdict.findings else "",
             section("Protected paths", _allowed(facts.allowed)) if facts.allowed else "",
             section("Cost and origin", "\n".join(f"- {line}" for line in _origin(facts) if line)),
@@ -102,6 +112,7 @@ def _tested(facts: PullFacts) -> str:
     )
     parts = [
         _before_and_after(verdict.runs) if verdict.runs else "",
+        _checks([check for check in verdict.checks if check.status is not RunStatus.LEFT_TO_CI]),
         names("Red before, green after", verdict.turned_green),
         names("Failing before this change and after it (not touched by it)", failing),
         names("Flaky on the unchanged base, and left out of the decision", verdict.flaky),
@@ -110,6 +121,16 @@ def _tested(facts: PullFacts) -> str:
         place,
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _checks(checks: Sequence[Check]) -> str:
+    """Return what was looked at beside the runs, and what could not be, as a table."""
+    rows = ["| check | result | of what |", "|---|---|---|"]
+    rows += [
+        f"| {check.name} | {colour(check)} | {inert(one_line(check.what, 300)).replace('|', '/')} |"
+        for check in checks
+    ]
+    return "\n".join(rows) if checks else ""
 
 
 def _before_and_after(runs: Sequence[TestRun]) -> str:
@@ -144,11 +165,17 @@ def _when(runs: Sequence[TestRun]) -> list[str]:
     ]
 
 
-def _not_verified(claim: Claim | None) -> str:
-    """Name what nobody here has checked: the repository's own CI, and what the agent alone reports."""
-    parts = ["This repository's own CI was not run here."]
+def _not_verified(claim: Claim | None, verdict: Verdict) -> str:
+    """Name what nobody here has checked: what is left to CI, and what the agent alone reports."""
+    left = [check for check in verdict.checks if check.status is RunStatus.LEFT_TO_CI]
+    parts = [
+        f"{check.name[:1].upper()}{check.name[1:]} ({check.status}): {inert(one_line(check.what, 300))}."
+        for check in left
+    ]
+    if all(check.name != OWN_CI for check in left):
+        parts.append("This repository's own CI was not run here.")
     if claim and claim.test_commands:
-        parts.append(names("Reported by the agent, not run here", claim.test_commands))
+        parts.append(names(f"{RunStatus.CLAIMED.capitalize()}, not run here", claim.test_commands))
     if claim and claim.not_verified.strip():
         parts.append(f"The agent's own doubts:\n{words_of(claim.not_verified)}")
     return "\n\n".join(parts)

@@ -16,6 +16,8 @@ from harness.testing.run import RunRequest, TestBench
 BASE, BASE_WITH_TESTS = "base", "base + new tests"
 FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
 BASE_AGAIN = "base, again"
+OWN_CI = "this repository's own CI"
+BASE_DOCUMENTATION, DOCUMENTATION = "base documentation", "documentation"
 BASE_WITH_TESTS_AGAIN, FIXED_AGAIN = "base + new tests, again", "fixed, new tests again"
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git knows it without being told; the difference to it is all of a tree."""
@@ -78,6 +80,21 @@ class Runs:
             return (self._trees.read_file(tree, path) or b"").decode("utf-8", "replace")
 
         return Site(paths, read)
+
+    def built(self, plan: TestPlan, seconds: float) -> Observed:
+        """Build the changed tree's documentation; the caller makes the record of it."""
+        return self._made(DOCUMENTATION, plan, self._change.tree, seconds)
+
+    def built_on_base(self, plan: TestPlan, seconds: float) -> Observed:
+        """Build the base's documentation; the caller makes the record of it."""
+        return self._made(BASE_DOCUMENTATION, plan, self._change.base_tree, seconds)
+
+    def unrecorded(self, plan: TestPlan, seconds: float) -> str:
+        """Run something that is no test on the changed tree, and return what it printed."""
+        return self._made("shell blocks", plan, self._change.tree, seconds).output
+
+    def _made(self, name: str, plan: TestPlan, tree: str, seconds: float) -> Observed:
+        return self._bench.run(RunRequest(name=name, plan=plan, tree=tree, deadline_seconds=seconds))
 
     def touched_tests(self) -> list[str]:
         """Return the test files that the change touches."""

@@ -85,6 +85,8 @@ class Verifier:
             tree=tree,
             section=config.test,
             place=place,
+            docs=config.docs,
+            watches_ci=config.ci_monitor.enabled,
             plan=plan,
             observed=observed,
             problem=problem,

@@ -71,6 +71,7 @@ class ReceiptClerk:
             transcript=_mark(self.transcript(attempt)),
             at=self.clock.now(),
             allowances=result.words,
+            claimed=tuple(result.claim.test_commands) if result.claim else (),
         )
 
 

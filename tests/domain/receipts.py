@@ -10,6 +10,7 @@ from domain.model import (
     Actor,
     Attempt,
     Category,
+    Check,
     Finding,
     IssueRef,
     Outcome,
@@ -65,6 +66,7 @@ VERDICT = Verdict(
     turned_green=("t.py::a",),
     broken=(),
     isolation="bubblewrap, separate uid",
+    checks=(Check(name="links", status=RunStatus.PASSED, what="of 1 document"),),
 )
 
 
@@ -85,5 +87,6 @@ def facts(**changes: object) -> ReceiptFacts:
         isolation="never asked",
         transcript=TranscriptMark(sha256="c" * 64, size=120),
         at=NOON,
+        claimed=("make test",),
     )
     return replace(plain, **changes)  # type: ignore[arg-type]  # the tests' own names

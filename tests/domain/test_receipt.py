@@ -82,6 +82,8 @@ def test_every_fact_is_in_it() -> None:
                 "reused": False,
             }
         ],
+        "checks": [{"name": "links", "status": "passed", "what": "of 1 document"}],
+        "claims": [{"command": "make test", "status": "claimed by the agent"}],
         "turnedGreen": ["t.py::a"],
         "broken": [],
         "findings": [

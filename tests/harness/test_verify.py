@@ -27,9 +27,16 @@ BASE = {"calc.py": BUGGY, "tests/test_calc.py": OLD_TESTS}
 class Bench:
     """A verifier over a base, and the judgement of what an agent made of it."""
 
-    def __init__(self, directory: Path, base: dict[str, str], config: RepoConfig | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        base: dict[str, str],
+        config: RepoConfig | None = None,
+        *,
+        sandbox: PlainSandbox | None = None,
+    ) -> None:
         self.trees = GitTrees(directory)
-        self.sandbox = PlainSandbox()
+        self.sandbox = sandbox or PlainSandbox()
         self.verifier = Verifier(self.sandbox, self.trees, self.trees)
         self.base = base
         self.commit = self.trees.commit(base)
