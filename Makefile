@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long test-journeys check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop guard-bench verdict-bench redteam redteam-bites docs snapshots clean
+	bench-stop guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(FORGE),--forge "$(FORGE)") $(if $(CASE),--case "$(CASE)")
@@ -41,6 +41,10 @@ docs: setup
 # Writes the kept texts for people (tests/worker/texts) anew; read the difference before it is committed.
 snapshots: setup
 	@$(BIN)/python -m pytest -q tests/worker/test_texts.py --write-texts
+
+# Runs the contract suite on every forge and writes the support matrix (docs/reference/forges.md).
+forges: setup
+	@$(BIN)/python -m tests.contract.matrix --write
 
 memory: setup
 	@$(BIN)/python -m evals.memory

@@ -85,4 +85,4 @@ def _options(name: str, settings: WorkerSettings) -> dict[str, str]:
             "api_url": settings.github_api_url,
             "repositories": " ".join(sorted(served)),
         }
-    return {}
+    return dict(settings.forge_options.get(name, {}))

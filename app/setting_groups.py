@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.forge_options import PluginSettings
 from app.github_settings import GithubSettings
 from app.keeping_settings import KeepingSettings
 from app.publishing_settings import PublishingSettings
@@ -36,7 +37,9 @@ from domain.pricing import PER_MILLION
 
 PREFIX = "FIXWRIGHT_"
 
-SECRET_FIELDS = frozenset({"webhook_secret", "console_token", "api_key", "github_private_key"})
+SECRET_FIELDS = frozenset(
+    {"webhook_secret", "console_token", "api_key", "github_private_key", "forge_options"}
+)
 
 
 class CommonSettings(BaseSettings):
@@ -172,7 +175,13 @@ class WebSettings(CommonSettings):
 
 
 class WorkerSettings(
-    KeepingSettings, PublishingSettings, SandboxSettings, SetupSettings, GithubSettings, CommonSettings
+    KeepingSettings,
+    PublishingSettings,
+    SandboxSettings,
+    SetupSettings,
+    GithubSettings,
+    PluginSettings,
+    CommonSettings,
 ):
     """What the worker process needs."""
 
@@ -321,7 +330,7 @@ class WorkerSettings(
 
     def secrets(self) -> list[str]:
         """Return every secret in these settings, for the redactor."""
-        return [self.api_key.get_secret_value(), self.github_key()]
+        return [self.api_key.get_secret_value(), self.github_key(), *self.option_secrets()]
 
 
 def variable(field_name: str) -> str:

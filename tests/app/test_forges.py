@@ -89,3 +89,29 @@ def test_git_speaks_in_clear_text_on_this_machine_only(settings: WorkerSettings)
     assert git_protocols(settings) == {"https", "file", "http"}
     real = settings.model_copy(update={"github_api_url": "https://github.example.com/api/v3"})
     assert git_protocols(real) == {"https", "file"}
+
+
+def test_options_of_a_plugin_are_its_own_and_its_secrets_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = '{"directory": {"path": "/srv/forge", "api_token": "t0ken-of-the-plugin"}}'
+    monkeypatch.setenv("FIXWRIGHT_FORGE_OPTIONS", options)
+    settings = load_worker_settings()
+    assert settings.forge_options["directory"]["path"] == "/srv/forge"
+    assert "t0ken-of-the-plugin" in settings.secrets() and "/srv/forge" not in settings.secrets()
+    assert settings.effective()["FIXWRIGHT_FORGE_OPTIONS"] == "set"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", "must be a JSON object of objects"),
+        ('{"a": "b"}', "must be a JSON object of objects"),
+        ('{"a": {"b": 1}}', "must have texts as the options of 'a'"),
+        ('{"github": {"app_id": "1"}}', "has settings of its own: FIXWRIGHT_GITHUB_APP_ID"),
+    ],
+)
+def test_wrong_options_of_a_plugin_are_named(monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:
+    monkeypatch.setenv("FIXWRIGHT_FORGE_OPTIONS", text)
+    with pytest.raises(ConfigurationError, match=words):
+        load_worker_settings()

@@ -1,0 +1,1 @@
+"""A forge that is a directory: Markdown files beside bare git repositories."""
