@@ -31,7 +31,7 @@ from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
 from domain.ports import PriceList as PriceLookup
-from domain.ports import SandboxPolicy, Signer
+from domain.ports import Sandbox, SandboxPolicy, Signer
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
 from harness.agent.command_policy import CommandPolicy, is_refused
@@ -202,9 +202,15 @@ def _receipt_key(directory: Path) -> Signer:
     return ReceiptKey(directory)
 
 
+def sandbox_for(settings: WorkerSettings) -> Sandbox:
+    """Return the back end that is set. Raises SandboxError."""
+    uid = settings.sandbox_uid if os.geteuid() == 0 else None
+    return choose_sandbox(_sandbox_wishes(settings, uid))
+
+
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
+    sandbox = sandbox_for(settings)
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
     authority = network_variables().get("REQUESTS_CA_BUNDLE")
