@@ -15,8 +15,10 @@ import structlog
 from app.chores import housekeeping
 from app.clock import SystemClock
 from app.forges import OwnIds, close_forges, open_forges
+from app.github_app.waiting import wait_until_configured
 from app.last_resort import LastResort
 from app.log import configure_logging
+from app.own_process import start_anew
 from app.settings import (
     WorkerSettings,
     client_environment,
@@ -28,7 +30,7 @@ from app.settings import (
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
-from domain.ports import Ledger, ReceiptLog, SandboxPolicy, Signer
+from domain.ports import Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer
 from domain.ports import PriceList as PriceLookup
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
@@ -161,6 +163,10 @@ def main() -> None:
     if not settings.model:
         example = WorkerSettings.model_fields["model"].examples or [""]
         raise ConfigurationError(f"FIXWRIGHT_MODEL: is not set; for example FIXWRIGHT_MODEL={example[0]}")
+    if settings.awaits_app:
+        if wait_until_configured(settings):
+            start_anew()
+        return
     loop = build_loop(settings, redact)
     try:
         loop.shop.bench.sandbox.self_test()
@@ -207,9 +213,15 @@ def _receipt_key(directory: Path) -> Signer:
     return ReceiptKey(directory)
 
 
+def sandbox_for(settings: WorkerSettings) -> Sandbox:
+    """Return the back end that is set. Raises SandboxError."""
+    uid = settings.sandbox_uid if os.geteuid() == 0 else None
+    return choose_sandbox(_sandbox_wishes(settings, uid))
+
+
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
+    sandbox = sandbox_for(settings)
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
     authority = network_variables().get("REQUESTS_CA_BUNDLE")

@@ -42,7 +42,7 @@ class App:
         """Check the key's form; GitHub is not asked. Raises ConfigurationError."""
         self.api = api
         self.app_id = app_id
-        key = _rsa_key(private_key)
+        key = rsa_key(private_key)
         self._auth = AppAuth(
             app_id,
             sign_func=partial(jwt.encode, key=key, algorithm="RS256"),
@@ -113,16 +113,18 @@ class App:
 
         Raises NotFound where the App is not installed or there is no such repository, ForgeError.
         """
-        path = f"/repos/{full_name}/installation"
-        reply = self.call("GET", path)
+        found, repository_id = self.installation_at(full_name)
+        return whole_id(found), repository_id, shapes.part(found, "permissions")
+
+    def installation_at(self, full_name: str) -> tuple[Json, str]:
+        """Return the installation in a repository, all of it, and the repository's id or "". As above."""
+        reply = self.call("GET", f"/repos/{full_name}/installation")
         moved = _BY_ID.fullmatch(within(self.api, reply.location)) if reply.location else None
         if reply.location:
             if moved is None:
                 raise NotFound(f"GitHub sends us elsewhere for the repository {full_name}")
             reply = self.call("GET", moved[0])
-        found = shapes.obj(reply.data, "installation")
-        number = whole_id(found)
-        return number, moved[1] if moved else "", shapes.part(found, "permissions")
+        return shapes.obj(reply.data, "installation"), moved[1] if moved else ""
 
     def granted(self, installation_id: int) -> Json:
         """Return what an installation may do. Raises ForgeError."""
@@ -130,8 +132,8 @@ class App:
         return shapes.part(reply.data, "permissions")
 
 
-def _rsa_key(private_key: str) -> RSAPrivateKey:
-    """Read the key once: that is much slower than signing with it. Raises ConfigurationError."""
+def rsa_key(private_key: str) -> RSAPrivateKey:
+    """Return the key, read once: that is much slower than signing with it. Raises ConfigurationError."""
     why = "it is a public key"
     try:
         key = RSAAlgorithm(RSAAlgorithm.SHA256).prepare_key(private_key)

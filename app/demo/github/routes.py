@@ -11,6 +11,7 @@ from typing import Any
 from app.demo.github.exchange import Answer, Moved, Refused, Request
 from app.demo.github.hooks import sent_hooks
 from app.demo.github.issue_routes import ISSUE_ROUTES
+from app.demo.github.making import convert
 from app.demo.github.pull_routes import PULL_ROUTES
 from app.demo.github.shapes import (
     Here,
@@ -132,6 +133,18 @@ def _installation(state: GithubState, request: Request, match: re.Match[str], ur
     if found is None:
         raise Refused(404, "Not Found")
     return Answer(200, _installation_json(found))
+
+
+def _installations(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
+    _must_be_app(request)
+    return Answer(200, [_installation_json(each) for each in state.installations.values()])
+
+
+def _hook_config(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
+    _must_be_app(request)
+    if not state.hook:
+        raise Refused(404, "Not Found")
+    return Answer(200, state.hook)
 
 
 def _mint(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
@@ -261,9 +274,12 @@ def _window(items: list[Any], after: str | None, size: int) -> tuple[list[Any], 
 
 APP_ROUTES: list[tuple[str, str, Callable[[GithubState, Request, re.Match[str], str], Answer]]] = [
     ("GET", r"/app", _app),
+    ("POST", r"/app-manifests/([^/]+)/conversions", convert),
     ("GET", r"/app/installations/(\d+)", _installation),
     ("POST", r"/app/installations/(\d+)/access_tokens", _mint),
     ("DELETE", r"/installation/token", _revoke),
+    ("GET", r"/app/installations", _installations),
+    ("GET", r"/app/hook/config", _hook_config),
     ("GET", r"/app/hook/deliveries", _deliveries),
     ("POST", r"/app/hook/deliveries/(\d+)/attempts", _redeliver),
     ("GET", r"/users/([^/]+)", _user_by_login),

@@ -54,7 +54,7 @@ def contained(
     engine: EngineWorld,
     root: Path,
     uid: int | None,
-    machine: Machine,  # noqa: F811
+    machine: Machine,
     kit: Path,
 ) -> SetupWorld:
     """A world whose set-ups, and all later commands, run in containers."""
@@ -68,8 +68,8 @@ def contained(
 
 def test_a_python_dependency_is_installed_in_one_container_and_used_offline_in_another(
     contained: SetupWorld,
-    machine: Machine,  # noqa: F811
-    found: ClientConfiguration,  # noqa: F811
+    machine: Machine,
+    found: ClientConfiguration,
 ) -> None:
     require(found, "PIP_INDEX_URL")
     tree = contained.commit({"requirements.txt": "six\n", "lamp.py": "import six\nprint('six', six.PY3)\n"})
