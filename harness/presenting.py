@@ -1,4 +1,4 @@
-"""What a new draft gets besides its text: labels, and a review asked of who wanted it. Never in the way."""
+"""What a draft gets besides its text: labels, a review asked of who wanted it, a check. Never in the way."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ from functools import partial
 import structlog
 
 from domain.errors import ForgeError
-from domain.model import Actor, Pull, Task
-from domain.ports import Capability, Forge, Labelling, RequestingReviews
+from domain.model import Actor, Publication, Pull, Task
+from domain.ports import (
+    Capability,
+    Checking,
+    CheckReport,
+    Conclusion,
+    Forge,
+    Labelling,
+    RequestingReviews,
+)
 
 log = structlog.get_logger(__name__)
+
+CHECK_NAME = "Fixwright"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +46,23 @@ class Manners:
                 act()
             except ForgeError as error:
                 log.warning("draft could not be presented", task=task.id, what=what, error=str(error))
+
+    def vouch(self, forge: Forge, task: Task, published: Publication) -> None:
+        """Put a check on a pushed commit that says what the harness saw of its tree, where forges have them."""
+        if Capability.CHECKS not in forge.capabilities or not isinstance(forge, Checking):
+            return
+        report = CheckReport(
+            name=CHECK_NAME,
+            sha=published.commit_sha,
+            key=f"task-{task.id}",
+            title=f"The harness verified tree {published.tree[:12]}",
+            summary=published.body,
+            conclusion=Conclusion.SUCCESS,
+        )
+        try:
+            forge.ensure_check(task.issue.repository_id, report)
+        except ForgeError as error:
+            log.warning("no check on the commit", task=task.id, error=str(error))
 
     def _acts(
         self, forge: Forge, task: Task, pull: Pull, reviewers: Sequence[str]

@@ -129,6 +129,7 @@ class Publisher:
             pull = self._ensure_pull(task, intent)
             if not self._is_up_already(task):
                 self._manners.present(self._forge, task, pull, house.reviewers)
+            self._manners.vouch(self._forge, task, intent)
         return self._queue.published(intent, pull=pull)
 
     def _is_up_already(self, task: Task) -> bool:

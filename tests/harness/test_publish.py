@@ -13,12 +13,13 @@ from domain.errors import (
     BranchMoved,
     ForgeError,
     ForgeUnavailable,
+    PermissionRefused,
     PolicyRefusal,
     PushRefused,
     StaleWrite,
 )
 from domain.model import Actor, Attempt, Category, PublicationKind, Task, Verdict
-from domain.ports import Capability, Intent
+from domain.ports import Capability, CheckReport, Conclusion, Intent
 from domain.repo_config import RepoConfig
 from domain.states import Trigger
 from harness import pull_text
@@ -334,3 +335,47 @@ def test_a_forge_without_labels_and_requests_is_asked_for_neither(notes: Town) -
     (found,) = notes.world.pulls(notes.repository.id)
     Manners(labels=("x",), asks_for_review=True).present(forge, desk.task, found)
     assert not forge.calls
+
+
+class CheckingForge(LocalForge):
+    """The local forge, with checks on commits, or without the permission for them."""
+
+    def __init__(self, root: Path, refusal: ForgeError | None = None) -> None:
+        super().__init__(root)
+        self.capabilities |= {Capability.CHECKS}
+        self.checks: list[CheckReport] = []
+        self.refusal = refusal
+
+    def ensure_check(self, repository_id: str, report: CheckReport) -> str:
+        """See `Checking`."""
+        if self.refusal:
+            raise self.refusal
+        self.checks.append(report)
+        return "1"
+
+
+@pytest.mark.parametrize("refusal", [None, PermissionRefused("checks: write is missing")])
+def test_the_pushed_commit_gets_a_check_where_the_forge_has_them(
+    notes: Town, refusal: ForgeError | None
+) -> None:
+    desk = Desk(notes)
+    forge = CheckingForge(notes.root / "forge", refusal)
+    publisher = Publisher(forge, notes.queue, desk.mirror, desk.way, redact=notes.secrets)
+    change = desk.verified("# Lit\n")
+    done = publisher.open_pull(
+        desk.task, desk.attempt, StartPoint(sha=desk.base), change, desk.facts(change.verdict)
+    )
+    assert done.done_at is not None, "the draft is up either way"
+    if refusal is None:
+        (check,) = forge.checks
+        assert (check.sha, check.conclusion) == (done.commit_sha, Conclusion.SUCCESS)
+        assert done.tree[:12] in check.title and check.summary == done.body
+
+
+def test_unfinished_work_gets_no_check(notes: Town) -> None:
+    desk = Desk(notes)
+    forge = CheckingForge(notes.root / "forge")
+    publisher = Publisher(forge, notes.queue, desk.mirror, desk.way, redact=notes.secrets)
+    tree = desk.verified("# Lit\n").verdict.tree
+    publisher.push_wip(desk.task, desk.attempt, StartPoint(sha=desk.base), WipChange(tree=tree))
+    assert forge.checks == []
