@@ -117,7 +117,7 @@ class BubblewrapSession(CommandSession):
         if ending := _wait_for(watch, *descriptors):
             return ending
         launched.learn_init()
-        if launched.init_pid is not None:
+        if early := launched.init_pid is not None:
             launched.let_pass()
         said = b""
         while SHELL_READY not in said:
@@ -125,12 +125,15 @@ class BubblewrapSession(CommandSession):
                 return ending
             chunk = _read_now(launched.output)
             said += chunk
-            if not chunk or len(said) > _SETUP_OUTPUT_BYTES:
+            if SHELL_READY not in said and (not chunk or len(said) > _SETUP_OUTPUT_BYTES):
                 reason = said.decode("utf-8", "replace").strip() or "it ended without a word"
                 raise SandboxError(f"bubblewrap could not set up the sandbox: {reason}")
+        launched.learn_init()
         if launched.init_pid is None:
             raise SandboxError(f"{self._setting.bwrap} did not announce its process: it is not bubblewrap")
         capture.feed(said.partition(SHELL_READY)[2])
+        if not early:
+            launched.let_pass()
         return None
 
     def _sweep(self, status: int) -> None:
@@ -140,7 +143,7 @@ class BubblewrapSession(CommandSession):
     def _release(self) -> None:
         self._setting.mountpoints.remove()
         if self._ahead is not None:
-            with suppress(SandboxError):  # it could not be made, and nobody needs it any more
+            with suppress(SandboxError, OSError):  # it could not be made, and nobody needs it any more
                 self._ahead.result().discard()
         self._gatekeeper.shutdown()
 

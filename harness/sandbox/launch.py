@@ -149,9 +149,9 @@ def launch(
     `ulimit`. `info` is our end of the pipe on which bubblewrap announces its init; it is closed with the
     result. `before` are words that start the gate itself. Raises SandboxError if nothing can be started.
     """
+    word = os.memfd_create("word")
     output, theirs = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(output, False)
-    word = os.memfd_create("word")
     options = [text for option, ceiling in limits.items() for text in (option, str(ceiling))]
     become = user.identity if user.by_copy else None
     try:

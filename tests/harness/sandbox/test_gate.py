@@ -137,3 +137,16 @@ def test_it_does_not_outlive_a_killed_worker(policy, room: Path, uid: int | None
         poller.register(gate, select.POLLIN)
         assert poller.poll(20_000)
     os.close(gate)
+
+
+def test_what_a_command_prints_at_once_is_no_part_of_the_set_up(
+    policy, room: Path, as_root: int, bubblewrap: BubblewrapSandbox
+) -> None:
+    (room / "bwrap").write_text(
+        "#!/bin/bash\nprintf 'a warning of the set-up\\n'\nexec /usr/bin/bwrap \"$@\"\n"
+    )
+    (room / "bwrap").chmod(0o755)
+    talking = BubblewrapSandbox(uid=as_root, nice=False, bwrap=room / "bwrap")
+    with closing(talking.open(policy())) as session:
+        result = session.run("head -c 60000 /dev/zero | tr '\\0' x; echo; echo last", 20)
+    assert (result.exit_code, result.bytes_seen) == (0, 60_006) and result.output.endswith("last\n")
