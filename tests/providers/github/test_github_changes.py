@@ -289,11 +289,13 @@ def test_a_push_that_is_refused_for_good_is_not_tried_again_and_the_words_are_sh
     assert words.split(" `")[0] in github.town.task.detail
     assert words.split(" `")[0][:40] in github.town.text(issue)
     assert not any(secret in github.town.task.detail for secret in github.minted)
+    spent = github.town.ledger.spent_on_task(github.town.task.id)
 
     hook.unlink()
     github.town.comment(issue, "/fixwright resume")
     turn(github)
     assert github.town.stands == (State.IN_REVIEW, None) and len(pulls(github)) == 1
+    assert github.town.ledger.spent_on_task(github.town.task.id) == spent, "nothing was paid for twice"
 
 
 def refuse_pushes(github: GithubTown, words: str) -> Path:
