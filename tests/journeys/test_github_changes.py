@@ -119,7 +119,7 @@ def test_an_archived_repository_gets_nothing_and_its_work_when_it_is_back(place:
 def test_what_happened_while_the_service_was_down_is_asked_for_and_done_once(swept: SweptPlace) -> None:
     swept.service.stop()
     address = f"{swept.service.address}/webhooks/github"
-    swept.world.hooks.configure(WebhookTarget(url=address, secret=SECRET, headers=GITHUB_HOOKS))
+    swept.world.hooks.send_to(WebhookTarget(url=address, secret=SECRET, headers=GITHUB_HOOKS))
     swept.issue(swept.case.label)
     assert {hook.status for hook in swept.world.deliveries()} == {"failed"}
 
