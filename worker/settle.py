@@ -78,10 +78,25 @@ class Settler:
         except OSError as error:
             return self._outage(task, attempt, result, full_or_raise(error))
         except (GitError, ForgeError) as error:
-            detail = f"The work is done, but it could not be published: {error}"
-            return self._failed(task, attempt, Reason.ENVIRONMENT, detail)
+            return self._refused(task, attempt, result, error)
         except ConfigurationError as error:
             return self._failed(task, attempt, Reason.INTERNAL_ERROR, f"No receipt could be written: {error}")
+
+    def _refused(
+        self, task: Task, attempt: Attempt | None, result: AttemptResult, error: GitError | ForgeError
+    ) -> Task:
+        """Park a task whose place was taken away in the middle of publishing; block any other."""
+        found: object = None
+        try:
+            found = self.look.place(task)
+        except ForgeUnavailable as away:
+            return self._outage(task, attempt, result, away)
+        except ForgeError as again:
+            log.warning("place cannot be looked at", task=task.id, error=str(again))
+        if isinstance(found, Hindrance):
+            return self.stop(task, found)
+        detail = f"The work is done, but it could not be published: {error}"
+        return self._failed(task, attempt, Reason.ENVIRONMENT, detail)
 
     def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
         """Try again later what could not be published, or kept, now."""

@@ -175,7 +175,20 @@ class TaskWork:
         except BranchMoved as error:
             return _declined(Reason.BRANCH_MOVED, error)
         except (ForgeError, GitError) as error:
+            return self._refused(error)
+
+    def _refused(self, error: ForgeError | GitError) -> AttemptResult | None:
+        """Park the task if its place was taken away meanwhile; return what else a refusal means."""
+        try:
+            found = self._settler.look.place(self._task)
+        except ForgeUnavailable as away:
+            return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(away))
+        except ForgeError:
             return _declined(Reason.ENVIRONMENT, error)
+        if isinstance(found, Hindrance):
+            self._settler.stop(self._task, found)
+            return None
+        return _declined(Reason.ENVIRONMENT, error)
 
     def _work(self) -> AttemptResult | None:
         task, shop = self._task, self._shop

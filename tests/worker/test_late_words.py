@@ -126,7 +126,7 @@ def test_a_pull_request_that_was_closed_and_opened_again_is_open(notes: Town) ->
     notes.loop(plays(WRITE)).turn()
     (pull,) = notes.world.pulls(notes.repository.id)
     notes.world.close_pull(notes.repository.id, pull.number, notes.maintainer)
-    with notes.world._ground.write() as tx:
+    with notes.world.ground.write() as tx:
         tx.run("UPDATE issues SET state = 'open' WHERE number = ?", pull.number)
     notes.deliver()
     decide(notes)

@@ -40,15 +40,7 @@ def show(town: Town) -> None:
 
 
 def rename(town: Town, name: str) -> None:
-    ground = town.world._ground
-    with ground.write() as tx:
-        tx.git(town.repository.full_name).path.rename(tx.git(name).path) if _moved(tx, name) else None
-        tx.run("UPDATE repositories SET full_name = ? WHERE id = ?", name, int(town.repository.id))
-
-
-def _moved(tx: object, name: str) -> bool:
-    tx.git(name).path.parent.mkdir(parents=True, exist_ok=True)  # type: ignore[attr-defined]  # a transaction
-    return True
+    town.world.rename_repository(town.repository.id, name, by=town.maintainer)
 
 
 def give_away(town: Town) -> None:
@@ -56,10 +48,7 @@ def give_away(town: Town) -> None:
 
 
 def take_back(town: Town) -> None:
-    ground = town.world._ground
-    with ground.write() as tx:
-        tx.git("stranger-inc/lamp").path.rename(tx.git("acme/lamp").path)
-        tx.run("UPDATE repositories SET full_name = 'acme/lamp' WHERE id = ?", int(town.repository.id))
+    rename(town, "acme/lamp")
 
 
 def tell(town: Town, action: str, name: str = "acme/lamp", former_name: str = "") -> Admission:

@@ -78,7 +78,7 @@ def _authorize(here: Here, request: Request, needs: Mapping[str, str]) -> None:
     token = request.token
     if token is None:
         raise Refused(401, "Requires authentication")
-    if here.id not in token.repository_ids:
+    if here.id not in token.repository_ids or here.full_name in token.installation.left_out:
         raise Refused(404, "Not Found")
     if not any(_has(token, name, level) for name, level in needs.items()):
         accepted = "; ".join(f"{name}={level}" for name, level in needs.items())
@@ -122,7 +122,7 @@ def _installation_json(installation: Installation) -> dict[str, Any]:
 def _repository_installation(state: GithubState, request: Request, here: Here) -> Answer:
     _must_be_app(request)
     found = state.installations.get(here.full_name.split("/")[0])
-    if found is None:
+    if found is None or here.full_name in found.left_out:
         raise Refused(404, "Not Found")
     return Answer(200, _installation_json(found))
 
@@ -161,7 +161,11 @@ def _mint(state: GithubState, request: Request, match: re.Match[str], url: str) 
         if RANKS.get(installation.permissions.get(name, ""), 0) < RANKS[level]:
             raise Refused(422, "The permissions requested are not granted to this installation.")
     home = installation.account + "/"
-    there = [each for each in state.local.repositories() if each.full_name.startswith(home)]
+    there = [
+        each
+        for each in state.local.repositories()
+        if each.full_name.startswith(home) and each.full_name not in installation.left_out
+    ]
     chosen = [
         each
         for each in there

@@ -139,6 +139,10 @@ class GithubServer:
         token = self.state.tokens.get(credential)
         if token is None or token.expires_at <= self.state.now():
             raise Refused(401, "Bad credentials")
+        if token.installation not in self.state.installations.values():
+            raise Refused(401, "Bad credentials")
+        if token.installation.suspended:
+            raise Refused(403, "This installation has been suspended")
         return token
 
     def _check_jwt(self, credential: str) -> None:

@@ -70,12 +70,13 @@ def app_key() -> str:
 
 @dataclass
 class Installation:
-    """The App in one account. `suspended` and `permissions` may be changed."""
+    """The App in one account. All but the first two may be changed; `left_out` are names it is not in."""
 
     id: int
     account: str
     permissions: dict[str, str] = field(default_factory=lambda: dict(ALL_PERMISSIONS))
     suspended: bool = False
+    left_out: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
