@@ -23,6 +23,7 @@ from domain.ports import (
     ReadingFiles,
     Redelivering,
     RequestingReviews,
+    Rerunning,
     Reviewing,
     SelfChecking,
     WatchingCi,
@@ -39,6 +40,7 @@ PROTOCOLS: dict[Capability, type] = {
     Capability.FILES: ReadingFiles,
     Capability.CHECKS: Checking,
     Capability.CI: WatchingCi,
+    Capability.RERUNS: Rerunning,
     Capability.REVIEWS: Reviewing,
     Capability.REVIEW_REQUESTS: RequestingReviews,
     Capability.DELIVERIES: Redelivering,
@@ -200,6 +202,23 @@ class ExtraChecks(StagedChecks):
         assert forge.job_log_tail(repository_id, job.job_id, most_bytes=10**7).splitlines() == lines
         with pytest.raises(NotFound):
             forge.job_log_tail(repository_id, "987654321")
+
+    @needs(Capability.RERUNS)
+    def test_a_job_is_run_again_or_that_is_refused(
+        self, stage: ForgeStage, repository_id: str, forge: Forge
+    ) -> None:
+        assert isinstance(forge, Rerunning) and isinstance(forge, WatchingCi)
+        sha = stage.push(repository_id, "topic", "new.txt")
+        stage.report_ci(repository_id, sha, "tests", "failure", log="no space left on device")
+        (job,) = forge.ci_status(repository_id, sha).jobs
+        try:
+            forge.rerun_job(repository_id, job.job_id)
+        except PermissionRefused:
+            assert forge.ci_status(repository_id, sha).state is CiState.RED
+        else:
+            assert forge.ci_status(repository_id, sha).state is CiState.PENDING
+            with pytest.raises(NotFound):
+                forge.rerun_job(repository_id, "987654321")
 
     @needs(Capability.REVIEW_REQUESTS)
     def test_somebody_is_asked_for_a_review_and_nobody_unknown(

@@ -137,7 +137,7 @@ def _reasons(results: Mapping[str, Results]) -> Iterator[str]:
             if "does not claim" not in why:
                 reasons[why] += 1
         for why, count in sorted(reasons.items()):
-            yield f"- {forge}: {count} checks, as {why.removeprefix(f'{forge} ')}"
+            yield f"- {forge}: {why.removeprefix(f'{forge} ')} ({count})"
 
 
 def page_rows(text: str) -> list[tuple[str, int, list[str]]]:

@@ -126,6 +126,14 @@ def _job_log(here: Here, request: Request, match: re.Match[str]) -> Answer:
     return Answer(302, None, {"Location": f"{here.state.log_host}/_logs/{match[1]}?sig=x"})
 
 
+def _rerun_job(here: Here, request: Request, match: re.Match[str]) -> Answer:
+    run = next((each for each in here.state.checks if each["id"] == int(match[1])), None)
+    if run is None:
+        raise Refused(404, "Not Found")
+    run.update(status="queued", conclusion=None)
+    return Answer(201, {})
+
+
 PULL_ROUTES: Routes = [
     ("GET", r"/pulls", {"pull_requests": "read"}, _pulls),
     ("POST", r"/pulls", {"pull_requests": "write"}, _open_pull),
@@ -138,4 +146,5 @@ PULL_ROUTES: Routes = [
     ("PATCH", r"/check-runs/(\d+)", {"checks": "write"}, _edit_check),
     ("GET", r"/commits/([^/]+)/status", {"statuses": "read"}, _combined_status),
     ("GET", r"/actions/jobs/(\d+)/logs", {"actions": "read"}, _job_log),
+    ("POST", r"/actions/jobs/(\d+)/rerun", {"actions": "write"}, _rerun_job),
 ]

@@ -28,6 +28,7 @@ ALWAYS_ALLOWED = {401, 403, 404, 410, 422, 429}
 UNDESCRIBED = {
     ("GET", re.compile(r"/users/[^/]+")): "documented, not among the trimmed operations",
     ("GET", re.compile(r"/user/\d+")): "documented, not among the trimmed operations",
+    ("POST", re.compile(r"/repos/[^/]+/[^/]+/actions/jobs/\d+/rerun")): "documented, not among the trimmed",
     ("POST", re.compile(r"/graphql")): "has a schema of its own",
 }
 
@@ -195,3 +196,38 @@ def complain(what: str, judge: Draft202012Validator, data: Any) -> None:
     if errors:
         told = "; ".join(f"{error.json_path}: {error.message[:200]}" for error in errors[:3])
         raise Broken(f"{what}: {told}")
+
+
+@functools.cache
+def deliveries() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(gzip.decompress((DATA / "webhooks.json.gz").read_bytes()))
+    return either(lenient(content))
+
+
+def either(value: Any) -> Any:
+    """Let more than one of several descriptions fit: they differ in what they require, which is dropped."""
+    if isinstance(value, dict):
+        return {"anyOf" if key == "oneOf" else key: either(each) for key, each in value.items()}
+    return [either(each) for each in value] if isinstance(value, list) else value
+
+
+@functools.cache
+def delivery(name: str) -> Draft202012Validator | None:
+    """Return the judge of one kind of webhook; None where GitHub's description of it is not here."""
+    found = deliveries()["webhooks"].get(name)
+    if found is None:
+        return None
+    schema = found["post"]["requestBody"]["content"]["application/json"]["schema"]
+    hooks: Registry[Any] = Registry().with_resource(
+        "urn:hooks", Resource.from_contents(deliveries(), DRAFT202012)
+    )
+    return Draft202012Validator(json.loads(json.dumps(schema).replace('"#/', '"urn:hooks#/')), registry=hooks)
+
+
+def check_delivery(event: str, payload: dict[str, Any]) -> None:
+    """Raise Broken for a webhook that GitHub would not send; what it lacks is let pass."""
+    action = payload.get("action")
+    name = (f"{event}-{action}" if action else event).replace("_", "-")
+    judge = delivery(name)
+    if judge is not None:
+        complain(f"the webhook {name}", judge, payload)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +17,7 @@ from providers.github.calls import Patience
 from providers.github.forge import GithubForge
 from providers.github.plugin import GithubProvider
 from providers.local.stage import SECRET, delivered
-from tests.providers.github.contract import judge
+from tests.providers.github.contract import check_delivery, judge
 
 HASTE = Patience(tries=1, longest_wait=0.0)
 """No second try and no waiting: what fails is seen at once."""
@@ -48,6 +49,13 @@ def connect(url: str, key: str, served: tuple[str, ...]) -> Forge:
     )
 
 
+def judge_webhooks(state: GithubState) -> None:
+    """Hold one webhook of each kind that was recorded against GitHub's own description."""
+    kinds = {(hook.event, hook.action): hook for hook in state.local.deliveries()}
+    for hook in kinds.values():
+        check_delivery(hook.event, json.loads(hook.payload))
+
+
 class GithubStage(ForgeStage):
     """A GitHub on loopback with the App installed in one account."""
 
@@ -63,6 +71,7 @@ class GithubStage(ForgeStage):
         """Stop serving, and complain of whatever GitHub would not have said or taken."""
         self.server.close()
         assert not self.state.broken, self.state.broken[:5]
+        judge_webhooks(self.state)
 
     def client(self, patience: Patience = HASTE) -> GithubForge:
         """Return the bot's client as what it is."""

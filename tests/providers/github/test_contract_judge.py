@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.providers.github.contract import Broken, check_answer, check_request, operation
+from app.demo.github.exchange import Answer, Exchange, Request
+from tests.providers.github.contract import (
+    Broken,
+    check_answer,
+    check_delivery,
+    check_request,
+    judge,
+    operation,
+)
 
 ISSUE = "/repos/octo/widgets/issues/7"
 PULLS = "/repos/octo/widgets/pulls"
@@ -55,3 +65,34 @@ def test_a_right_answer_may_lack_fields_and_any_call_may_be_refused() -> None:
     check_answer(found, 200, {"number": 7, "body": None, "user": None})
     for status in (401, 403, 404, 410, 422, 429, 500, 503):
         check_answer(found, status, {"message": "no"})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("issues", {"action": "labeled", "issue": {"number": "7"}}),
+        ("issues", {"action": "labeled", "sender": {"id": "9", "login": "mia"}}),
+        ("issue_comment", {"action": "created", "comment": {"id": "1", "body": "x"}}),
+        ("pull_request", {"action": "closed", "pull_request": {"merged": "yes"}}),
+        ("repository", {"action": "renamed", "changes": {"repository": "old"}}),
+    ],
+)
+def test_a_wrong_webhook_is_named(event: str, payload: dict[str, Any]) -> None:
+    with pytest.raises(Broken, match=f"the webhook {event.replace('_', '-')}-"):
+        check_delivery(event, payload)
+
+
+@pytest.mark.long
+def test_a_fault_that_is_planned_does_not_hide_a_wrong_request() -> None:
+    request = Request("GET", ISSUE, ISSUE, {"pretty": "1"}, None, {})
+    told = list(judge(Exchange(ISSUE, request, None)))
+    assert len(told) == 3 and "pretty" in told[0] and "API version" in told[1] and "user agent" in told[2]
+    answered = Exchange(ISSUE, request, Answer(200, {"number": "7"}))
+    assert len(list(judge(answered))) == 3, "what was asked wrongly has no right answer to be held against"
+
+
+def test_no_server_of_the_tests_is_without_the_judge() -> None:
+    sources = [file.read_text() for file in Path(__file__).parents[2].rglob("*.py")]
+    made = [words for source in sources for words in re.findall(r"= GithubServer\(([^)]*)\)", source)]
+    assert len(made) >= 3 and all("judge" in words for words in made), made

@@ -134,3 +134,19 @@ def test_hundreds_of_deliveries_are_read_page_by_page(stage: GithubStage, forge:
         stage.miss_delivery()
     assert len(forge.missed_deliveries(datetime(2020, 1, 1, tzinfo=UTC))) == 230
     assert len([seen for seen in stage.state.seen if seen.path.endswith("/deliveries")]) == 3
+
+
+@pytest.mark.long
+def test_a_job_is_run_again_where_that_was_granted(
+    stage: GithubStage, forge: GithubForge, repository_id: str
+) -> None:
+    sha = stage.push(repository_id, "topic", "new.txt")
+    stage.report_ci(repository_id, sha, "tests", "failure", log="no space left on device")
+    (job,) = forge.ci_status(repository_id, sha).jobs
+    with pytest.raises(PermissionRefused, match="actions"):
+        forge.rerun_job(repository_id, job.job_id)
+    stage.state.installations[OWNER].permissions["actions"] = "write"
+    forge.rerun_job(repository_id, job.job_id)
+    assert forge.ci_status(repository_id, sha).state is CiState.PENDING
+    with pytest.raises(NotFound):
+        forge.rerun_job(repository_id, "987654321")
