@@ -9,10 +9,11 @@ from typing import Protocol
 
 import structlog
 
-from domain.errors import FixwrightError, StaleWrite, StoreUnavailable
-from domain.model import Outcome, Reason, Task
+from domain.errors import ConfigurationError, FixwrightError, StaleWrite, StoreUnavailable
+from domain.model import Attempt, Outcome, Reason, Task
 from domain.ports import Landing
 from domain.states import State, Trigger
+from harness.attempt import AttemptResult
 from worker import announce
 from worker.halt import Halt
 from worker.recover import open_attempt, recover_orphan
@@ -109,7 +110,9 @@ class Loop:
         return True
 
     def _take_up(self, orphan: Task) -> None:
-        task = recover_orphan(self.shop.queue, orphan, self.shop.clock.now(), self.shop.max_task_retries)
+        task = recover_orphan(
+            self.shop.queue, orphan, self.shop.clock.now(), self.shop.max_task_retries, self._last_word
+        )
         if task is None:
             return
         if task.state is State.QUEUED:
@@ -160,8 +163,17 @@ class Loop:
         if current.state is not State.RUNNING or current.generation != task.generation:
             return
         attempt = open_attempt(queue, current)
+        if attempt is not None:
+            self._last_word(current, attempt, Reason.INTERNAL_ERROR)
         ending = (attempt, Outcome.ORPHANED) if attempt else None
         queue.move(current, Trigger.BLOCKED, Landing(reason=Reason.INTERNAL_ERROR, ending=ending))
+
+    def _last_word(self, task: Task, attempt: Attempt, reason: Reason | None) -> None:
+        """Write the receipt of an attempt that nobody can end any more; without a key it goes without one."""
+        try:
+            self.shop.receipts.write(task, attempt, AttemptResult(outcome=Outcome.ORPHANED, reason=reason))
+        except (ConfigurationError, StaleWrite) as error:
+            log.warning("no receipt could be written", task=task.id, attempt=attempt.id, why=str(error))
 
     def _keep_house(self) -> float:
         """Do a bit of housekeeping; return how long the loop may wait until there is more of it."""

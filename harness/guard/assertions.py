@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.guard.python_code import TestFunction, dotted
 from harness.guard.python_flow import guarded_nodes
+from harness.guard.python_walk import children_of, nodes_of
 
 _EXACT, _LOOSE, _TRUTH = 3, 2, 1
 _EXACT_CALLS = re.compile(
@@ -59,7 +60,7 @@ def _assertions_of(test: TestFunction) -> list[Assertion]:
     found: list[Assertion] = []
     used = {
         node.id
-        for node in ast.walk(test.node)
+        for node in nodes_of(test.node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
     for statement, guards in guarded_nodes(test.node.body, used=used):
@@ -85,7 +86,7 @@ def _own_calls(statement: ast.AST) -> Iterator[ast.Call]:
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop(0)
-        for child in ast.iter_child_nodes(node):
+        for child in children_of(node):
             if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
                 continue
             if isinstance(child, ast.Call):
@@ -146,7 +147,7 @@ def swapped_literals(old: TestFunction, new: TestFunction) -> tuple[Counter[str]
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    return {item.id for item in nodes_of(node) if isinstance(item, ast.Name)}
 
 
 def is_tautology(assertion: Assertion) -> bool:
@@ -204,7 +205,7 @@ def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[
     """
     roots: list[ast.AST] = [assertion.node for assertion in assertions_of(test)]
     roots += [item for owner in (test.node, *test.owners) for item in owner.decorator_list]
-    names = {node.id for root in roots for node in ast.walk(root) if isinstance(node, ast.Name)}
+    names = {node.id for root in roots for node in nodes_of(root) if isinstance(node, ast.Name)}
     counted: Counter[str] = Counter()
     for root in roots:
         counted.update(_literals(root))
@@ -212,11 +213,9 @@ def expected_literals(test: TestFunction, module: ast.Module | None) -> Counter[
     for name, value in _defaults(test.node.args):
         if name in names:
             counted.update(_literals(value))
-    for statement in [*ast.walk(test.node), *(module.body if module else [])]:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if any(isinstance(target, ast.Name) and target.id in names for target in targets):
-                counted.update(_literals(statement.value))
+    for targets, literals in (*_assigned(nodes_of(test.node)), *_of_module(module)):
+        if not targets.isdisjoint(names):
+            counted.update(literals)
     return counted
 
 
@@ -227,10 +226,31 @@ def all_literals(test: TestFunction, module: ast.Module | None) -> Counter[str]:
     for owner in test.owners:
         for item in owner.decorator_list:
             counted.update(_literals(item))
-    for statement in module.body if module else []:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            counted.update(_literals(statement.value))
+    for _, literals in _of_module(module):
+        counted.update(literals)
     return counted
+
+
+def _of_module(module: ast.Module | None) -> list[tuple[set[str], list[str]]]:
+    """Return what a file assigns outside of any function; the file keeps it, since every test asks."""
+    if module is None:
+        return []
+    kept: list[tuple[set[str], list[str]]] | None = module.__dict__.get("assigned")
+    if kept is None:
+        kept = _assigned(module.body)
+        module.__dict__["assigned"] = kept
+    return kept
+
+
+def _assigned(statements: Iterable[ast.AST]) -> list[tuple[set[str], list[str]]]:
+    """Return for each assignment the names that it gives a value to, and the literals of that."""
+    found = []
+    for item in statements:
+        if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None:
+            targets = item.targets if isinstance(item, ast.Assign) else [item.target]
+            names = {target.id for target in targets if isinstance(target, ast.Name)}
+            found.append((names, list(_literals(item.value))))
+    return found
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
@@ -246,7 +266,7 @@ def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
 
 def _errors(root: ast.AST) -> Iterator[str]:
     """Yield the kinds of error that are asked for, as `raises(ValueError)` does."""
-    for node in ast.walk(root):
+    for node in nodes_of(root):
         if (
             isinstance(node, ast.Call)
             and _RAISES.fullmatch(dotted(node.func).rsplit(".", 1)[-1])
@@ -285,7 +305,7 @@ def _literals(root: ast.AST) -> Iterator[str]:
             continue
         if isinstance(node, ast.Constant) and node.value is not Ellipsis:
             yield repr(node.value)
-        children = list(ast.iter_child_nodes(node))
+        children = children_of(node)
         if isinstance(node, ast.Assert):
             children = [] if _never_holds(node) else [node.test]
         elif isinstance(node, ast.Call):
@@ -339,7 +359,7 @@ def _message(node: ast.Call) -> ast.expr | None:
 def tolerances(test: TestFunction) -> list[tuple[str, float]]:
     """Return numeric tolerances in order of appearance."""
     found = []
-    for node in ast.walk(test.node):
+    for node in nodes_of(test.node):
         if isinstance(node, ast.keyword) and node.arg in TOLERANCES and isinstance(node.value, ast.Constant):
             value = node.value.value
             if isinstance(value, int | float):
@@ -351,5 +371,5 @@ def approximations(test: TestFunction) -> int:
     """Return how many comparisons of a test are approximate."""
     return sum(
         isinstance(node, ast.Call) and bool(_APPROXIMATE.fullmatch(dotted(node.func).rsplit(".", 1)[-1]))
-        for node in ast.walk(test.node)
+        for node in nodes_of(test.node)
     )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from domain.model import Category, Finding, Severity
 from harness.guard.change import Change, Delta
-from harness.guard.python_code import PythonPair, functions_of, pair, walked
+from harness.guard.python_code import PythonPair, functions_of, pair
+from harness.guard.python_walk import nodes_of
 from harness.guard.syntax.files import SyntaxFile, syntax_files
 from harness.guard.syntax.model import Kind
 from harness.guard.syntax.pairing import Tests, paired
@@ -112,7 +113,7 @@ def prepare(
 
 def python_literals(tree: ast.Module | None) -> Iterator[str]:
     """Yield every text and number of a Python file, as written there."""
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes | int | float):
             yield repr(node.value)
 

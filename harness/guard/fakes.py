@@ -10,6 +10,7 @@ from domain.model import Finding
 from harness.guard.assertions import assertions_of
 from harness.guard.context import Context, critical
 from harness.guard.python_code import TestFunction, dotted, tests_of
+from harness.guard.python_walk import nodes_of
 
 RULE = "RH002"
 _WHY = "A test that replaces what it tests with a stand-in shows only that the stand-in works."
@@ -22,12 +23,13 @@ def check(context: Context) -> Iterator[Finding]:
         if pair.old is None or pair.new is None:
             continue
         before = {name for name, _ in _replaced(pair.old)}
+        fresh = [(name, node) for name, node in _replaced(pair.new) if name not in before]
+        if not fresh:
+            continue
         old, tests = tests_of(pair.old), tests_of(pair.new)
-        inside = {id(node): test for test in tests.values() for node in ast.walk(test.node)}
+        inside = {id(node): test for test in tests.values() for node in nodes_of(test.node)}
         asserted: set[str] | None = None
-        for name, node in _replaced(pair.new):
-            if name in before:
-                continue
+        for name, node in fresh:
             test = inside.get(id(node))
             if test is not None and test.name not in old:
                 continue
@@ -47,7 +49,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _replaced(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """Yield (what, where) for `patch("a.b")`, `patch.object(a, "b")`, `monkeypatch.setattr(…)`."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call) or not node.args or not _PATCHES.fullmatch(dotted(node.func)):
             continue
         texts = [
@@ -64,6 +66,6 @@ def _asserted(test: TestFunction) -> set[str]:
     return {
         dotted(node.func).rsplit(".", 1)[-1]
         for item in assertions_of(test)
-        for node in ast.walk(item.node)
+        for node in nodes_of(item.node)
         if isinstance(node, ast.Call)
     }

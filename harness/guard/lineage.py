@@ -12,6 +12,7 @@ from harness.guard.assertions import all_literals, assertions_of, expected_liter
 from harness.guard.context import Context
 from harness.guard.python_code import Function, TestFunction, dotted, functions_of, own_lines, tests_of
 from harness.guard.python_flow import goes_through
+from harness.guard.python_walk import nodes_of
 from harness.testing.paths import is_test_file
 
 _REMOVAL = re.compile(r"(?i)\b(?:remov|delet|drop|dead|unused|obsolete|get rid)")
@@ -84,7 +85,7 @@ class Lineage:
         words = set(re.findall(r"\w+", text)) & self._context.removed
         return any(
             isinstance(node, ast.Name | ast.Attribute) and _last(node) in words
-            for node in ast.walk(test.node)
+            for node in nodes_of(test.node)
         )
 
 
@@ -94,7 +95,7 @@ def is_table(test: TestFunction) -> bool:
     if any("parametri" in mark or mark.endswith(("given", "expand", "data", "cases")) for mark in marks):
         return True
     return any(
-        isinstance(node, ast.For | ast.AsyncFor) and goes_through(node) for node in ast.walk(test.node)
+        isinstance(node, ast.For | ast.AsyncFor) and goes_through(node) for node in nodes_of(test.node)
     )
 
 
@@ -113,7 +114,7 @@ def _is_row(test: TestFunction, table: TestFunction) -> bool:
 
 def _called(node: Function) -> Iterator[str]:
     """Yield the names of what a test calls, apart from the ways to assert."""
-    for item in ast.walk(node):
+    for item in nodes_of(node):
         if isinstance(item, ast.Call):
             name = dotted(item.func).rsplit(".", 1)[-1]
             if not re.fullmatch(r"assert\w*|raises|warns|parametrize|approx|subTest|param", name):

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from domain.model import Category
 from harness.guard.change import Change
 from harness.guard.context import prepare
-from harness.guard.python_code import walked
+from harness.guard.python_walk import nodes_of
 from harness.testing.cases import Case
 
 _MISSING = re.compile(
@@ -43,7 +43,7 @@ def only_new(cases: Iterable[Case], novelties: frozenset[str]) -> frozenset[str]
 
 
 def _defined(tree: ast.Module | None) -> Iterator[str]:
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):

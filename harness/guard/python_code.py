@@ -9,6 +9,7 @@ from functools import cached_property
 
 from harness.guard.python_flow import truth
 from harness.guard.python_parts import parsed_parts
+from harness.guard.python_walk import nodes_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -113,8 +114,8 @@ def duplicated_tests(tree: ast.Module | None) -> dict[str, int]:
         seen: set[str] = set()
         for node in body:
             if isinstance(node, Function) and node.name.startswith("test"):
-                overload = any("overload" in ast.dump(item) for item in node.decorator_list)
-                if node.name in seen and not overload:
+                marks = node.decorator_list if node.name in seen else []
+                if node.name in seen and not any("overload" in ast.dump(item) for item in marks):
                     hidden[prefix + node.name] = node.lineno
                 seen.add(node.name)
             elif isinstance(node, ast.ClassDef):
@@ -137,15 +138,6 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def walked(tree: ast.Module) -> list[ast.AST]:
-    """Return every node of a file; walking costs more than parsing, so a tree keeps what was found."""
-    kept: list[ast.AST] | None = tree.__dict__.get("walked")
-    if kept is None:
-        kept = list(ast.walk(tree))
-        tree.__dict__["walked"] = kept
-    return kept
-
-
 def aliases(tree: ast.Module) -> dict[str, str]:
     """Return what imported names mean: `{"sp": "subprocess", "system": "os.system"}`."""
     kept: dict[str, str] | None = tree.__dict__.get("aliases")
@@ -157,7 +149,7 @@ def aliases(tree: ast.Module) -> dict[str, str]:
 
 def _aliases(tree: ast.Module) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in walked(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
                 names[item.asname or item.name.split(".")[0]] = (
@@ -215,7 +207,7 @@ def functions_of(tree: ast.Module | None) -> dict[str, Function]:
 def without_docstrings(tree: ast.Module) -> str:
     """Return a dump in which docstrings do not count, to tell whether only documentation changed."""
     clone = ast.parse(ast.unparse(tree))
-    for node in ast.walk(clone):
+    for node in nodes_of(clone):
         if (
             isinstance(node, ast.Module | ast.ClassDef | Function)
             and ast.get_docstring(node, clean=False) is not None

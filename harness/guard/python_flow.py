@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from harness.guard.python_walk import nodes_of
+
 MOST_GUARDS = 20
 """Conditions that are told for one place; more of them say no more."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -115,7 +117,7 @@ def _leaves_quietly(statement: ast.If) -> bool:
 
 def _speaks(body: list[ast.stmt]) -> bool:
     for statement in body:
-        for node in ast.walk(statement):
+        for node in nodes_of(statement):
             if isinstance(node, ast.Assert | ast.Raise):
                 return True
             if isinstance(node, ast.Call) and _SPEAKS.match(_name(node.func)):

@@ -44,7 +44,8 @@ def parsed_parts(old: bytes, new: bytes, *, in_tests: bool) -> tuple[ast.Module,
     if any(_is_elsewhere(b"\n".join(part), whole) for part, whole in zip(parts, (old, new), strict=True)):
         return None
     shared = b"\n".join([*cut.new[: cut.start], *cut.new[cut.new_end :]])
-    trees = [_parsed(shared, part, cut.start) for part in parts]
+    head = _parsed(b"\n".join(match[1] for match in _IMPORTS.finditer(shared)))
+    trees = [_joined(head, _parsed(b"\n" * cut.start + b"\n".join(part))) for part in parts]
     if trees[0] is None or trees[1] is None:
         return None
     if in_tests and not all(_only_defines(tree) for tree in trees if tree is not None):
@@ -79,17 +80,20 @@ def _is_elsewhere(part: bytes, whole: bytes) -> bool:
     )
 
 
-def _parsed(shared: bytes, part: list[bytes], start: int) -> ast.Module | None:
-    imports = b"\n".join(match[1] for match in _IMPORTS.finditer(shared))
+def _parsed(source: bytes) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            head = ast.parse(imports)
-            tree = ast.parse(b"\n" * start + b"\n".join(part))
+            return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    tree.body = [*head.body, *tree.body]
-    return tree
+
+
+def _joined(head: ast.Module | None, part: ast.Module | None) -> ast.Module | None:
+    if head is None or part is None:
+        return None
+    part.body = [*head.body, *part.body]
+    return part
 
 
 def _only_defines(tree: ast.Module) -> bool:

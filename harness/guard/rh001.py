@@ -18,6 +18,7 @@ from harness.guard.python_code import (
     tests_of,
 )
 from harness.guard.python_flow import live_nodes
+from harness.guard.python_walk import nodes_of
 from harness.testing.paths import is_test_file
 
 RULE = "RH001"
@@ -218,7 +219,7 @@ def _marks(body: list[ast.stmt]) -> list[int]:
         for item in body
         if isinstance(item, ast.Assign)
         and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in item.targets)
-        and any(isinstance(part, ast.Attribute) and part.attr in _SKIPS for part in ast.walk(item.value))
+        and any(isinstance(part, ast.Attribute) and part.attr in _SKIPS for part in nodes_of(item.value))
     ]
 
 
@@ -249,7 +250,7 @@ def _loaded(path: str, pair: PythonPair) -> Iterator[Finding]:
 def _unbound(node: ast.stmt, known: set[str]) -> Iterator[str]:
     """Yield names of tests that a statement of the outermost level deletes or gives another value."""
     targets: list[ast.expr] = []
-    for inner in ast.walk(node) if not isinstance(node, ast.FunctionDef | ast.ClassDef) else ():
+    for inner in nodes_of(node) if not isinstance(node, ast.FunctionDef | ast.ClassDef) else ():
         if isinstance(inner, ast.Assign | ast.Delete):
             targets += inner.targets
         elif isinstance(inner, ast.Call) and dotted(inner.func) in {

@@ -24,7 +24,8 @@ from harness.guard.change import Change
 from harness.guard.context import Context, critical, prepare, warning
 from harness.guard.lineage import is_table
 from harness.guard.literals import is_named
-from harness.guard.python_code import Function, TestFunction, own_lines, tests_of, walked
+from harness.guard.python_code import Function, TestFunction, own_lines, tests_of
+from harness.guard.python_walk import nodes_of
 from harness.guard.rh001 import Survivor, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
 from harness.guard.tolerance import EditedTest
@@ -132,7 +133,8 @@ def _is_untouched(context: Context, survivor: Survivor, beside: dict[str, bool])
         return False
     if path not in beside:
         pair = context.python[path]
-        beside[path] = _assignments(pair.old) == _assignments(pair.new)
+        old, new = (context.lines(path, old=side) for side in (True, False))
+        beside[path] = _assignments(pair.old, old) == _assignments(pair.new, new)
     return beside[path] and _decorators(survivor.old) == _decorators(survivor.new)
 
 
@@ -142,9 +144,10 @@ def _text(context: Context, survivor: Survivor, *, old: bool) -> list[bytes]:
     return own_lines(survivor.new, context.lines(survivor.path, old=False))
 
 
-def _assignments(tree: ast.Module | None) -> list[str]:
-    body = tree.body if tree else []
-    return [ast.dump(node) for node in body if isinstance(node, ast.Assign | ast.AnnAssign)]
+def _assignments(tree: ast.Module | None, lines: list[bytes]) -> list[bytes]:
+    """Return the text of a file's own assignments."""
+    found = [node for node in (tree.body if tree else []) if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return [b"\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in found]
 
 
 def _decorators(test: TestFunction) -> list[str]:
@@ -221,12 +224,12 @@ def _false_equality(context: Context) -> Iterator[Finding]:
 
 
 def _equalities(tree: ast.Module | None) -> list[Function]:
-    nodes = walked(tree) if tree is not None else ()
+    nodes = nodes_of(tree) if tree is not None else ()
     return [node for node in nodes if isinstance(node, Function) and node.name in {"__eq__", "__contains__"}]
 
 
 def _only_returns_true(node: Function) -> bool:
-    returns = [item for item in ast.walk(node) if isinstance(item, ast.Return)]
+    returns = [item for item in nodes_of(node) if isinstance(item, ast.Return)]
     return bool(returns) and all(
         isinstance(item.value, ast.Constant) and item.value.value is True for item in returns
     )

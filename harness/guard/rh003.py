@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import dotted, functions_of, walked
+from harness.guard.python_code import dotted, functions_of
+from harness.guard.python_walk import nodes_of
 from harness.testing.paths import is_test_side
 
 RULE = "RH003"
@@ -59,7 +60,7 @@ def _with_functions(tree: ast.Module | None) -> list[tuple[ast.AST, str]]:
     """Return what swallows errors in a file, each with the innermost function around it."""
     around: dict[int, str] = {}
     for name, function in sorted(functions_of(tree).items(), key=lambda item: item[0].count(".")):
-        around |= {id(node): name for node in ast.walk(function)}
+        around |= {id(node): name for node in nodes_of(function)}
     return [(node, around.get(id(node), "")) for node, _ in _swallowing(tree)]
 
 
@@ -79,7 +80,7 @@ def _finding(path: str, node: ast.AST, says_so: bool) -> Finding:
 
 def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
     """Yield (handler or `with`, whether it at least logs) for each broad one that lets nothing out."""
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         if isinstance(node, ast.ExceptHandler) and _is_broad(node.type) and _drops(node.body):
             yield node, any(map(_is_log, node.body))
         elif isinstance(node, ast.Try) and any(

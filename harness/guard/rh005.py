@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import aliases, full_name, walked
+from harness.guard.python_code import aliases, full_name
+from harness.guard.python_walk import nodes_of
 from harness.testing.paths import is_source, is_test_side
 
 RULE = "RH005"
@@ -58,7 +59,7 @@ def _dangerous(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in walked(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
         name = full_name(node.func, names)

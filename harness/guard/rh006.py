@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import aliases, full_name, walked
+from harness.guard.python_code import aliases, full_name
+from harness.guard.python_walk import nodes_of
 from harness.testing.paths import is_test_side
 
 RULE = "RH006"
@@ -52,13 +53,13 @@ def _breaks(tree: ast.Module | None) -> list[tuple[str, int]]:
         return []
     names = aliases(tree)
     calls = [
-        (full_name(node.func, names), node.lineno) for node in walked(tree) if isinstance(node, ast.Call)
+        (full_name(node.func, names), node.lineno) for node in nodes_of(tree) if isinstance(node, ast.Call)
     ]
     return [(name, line) for name, line in calls if name in _BREAKS]
 
 
 def _prints(tree: ast.Module | None) -> list[int]:
-    nodes = walked(tree) if tree is not None else ()
+    nodes = nodes_of(tree) if tree is not None else ()
     return [
         node.lineno
         for node in nodes

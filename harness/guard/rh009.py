@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical
-from harness.guard.python_code import dotted, tests_of, walked
+from harness.guard.python_code import dotted, tests_of
+from harness.guard.python_walk import nodes_of
 from harness.guard.syntax.grammar import language_of
 from harness.testing.paths import is_source, is_test_side
 
@@ -63,7 +64,7 @@ def _test_names(context: Context) -> frozenset[str]:
 
 def _signs(tree: ast.Module | None, names: frozenset[str]) -> Iterator[tuple[str, int]]:
     documentation = _docstrings(tree)
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
             if _VARIABLES.fullmatch(node.value):
                 yield f"the variable `{node.value}`", node.lineno
@@ -79,8 +80,8 @@ def _signs(tree: ast.Module | None, names: frozenset[str]) -> Iterator[tuple[str
 
 def _comparison(node: ast.Compare) -> Iterator[tuple[str, int]]:
     sides = [node.left, *node.comparators]
-    places = {dotted(part) for side in sides for part in ast.walk(side) if isinstance(part, ast.expr)}
-    words = {part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)}
+    places = {dotted(part) for side in sides for part in nodes_of(side) if isinstance(part, ast.expr)}
+    words = {part.value for side in sides for part in nodes_of(side) if isinstance(part, ast.Constant)}
     texts = {word for word in words if isinstance(word, str)}
     if "sys.modules" in places and texts & _RUNNERS:
         yield "a test runner in `sys.modules`", node.lineno
@@ -114,7 +115,7 @@ def _is_about_frames(node: ast.expr) -> bool:
 
 def _docstrings(tree: ast.Module | None) -> set[int]:
     found = set()
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
             found.add(id(body[0].value))
@@ -123,7 +124,7 @@ def _docstrings(tree: ast.Module | None) -> set[int]:
 
 def _asks_modules(test: ast.expr) -> bool:
     """Tell whether a condition goes through the loaded modules for a runner's name, in whatever way."""
-    parts = list(ast.walk(test))
+    parts = list(nodes_of(test))
     texts = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     has_modules = any(isinstance(part, ast.Attribute) and part.attr == "modules" for part in parts)
     return has_modules and any(text.split(".")[0].rstrip("_") in _RUNNERS for text in texts)

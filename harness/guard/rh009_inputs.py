@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.by_heart import is_everyday, is_telling
 from harness.guard.context import Context, critical
-from harness.guard.python_code import dotted, walked
+from harness.guard.python_code import dotted
+from harness.guard.python_walk import nodes_of
 
 RULE = "RH009"
 _WHY = "It answers the one input that a test uses, and leaves the fault as it is for every other."
@@ -34,7 +35,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _compared(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     """Yield literals that decide something: in comparisons, as keys, in patterns, in searches."""
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         parts: list[ast.expr] = []
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
@@ -62,7 +63,7 @@ def _answers(
         asked = [value for value, _ in _compared(ast.Module([ast.Expr(node.test)], []))]
         answer = node.body[-1].value if isinstance(node.body[-1], ast.Return) else None
         given = (
-            [repr(part.value) for part in ast.walk(answer) if isinstance(part, ast.Constant)]
+            [repr(part.value) for part in nodes_of(answer) if isinstance(part, ast.Constant)]
             if answer
             else []
         )
@@ -72,7 +73,7 @@ def _answers(
 
 
 def _short_ways(tree: ast.Module | None) -> Iterator[ast.If]:
-    for node in walked(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         if isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Return):
             yield node
 

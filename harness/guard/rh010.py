@@ -9,6 +9,7 @@ from domain.model import Finding
 from harness.guard.context import Context, critical
 from harness.guard.python_code import Function, PythonPair, dotted, functions_of
 from harness.guard.python_flow import ends, truth
+from harness.guard.python_walk import nodes_of
 from harness.guard.rh001 import is_test_name
 
 RULE = "RH010"
@@ -75,7 +76,7 @@ def _never(body: list[ast.stmt]) -> int:
     return sum(
         isinstance(node, ast.If | ast.IfExp) and truth(node.test) is not None
         for statement in body
-        for node in ast.walk(statement)
+        for node in nodes_of(statement)
     )
 
 
@@ -97,15 +98,15 @@ def _does(statement: ast.stmt) -> bool:
         return False
     return any(
         isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.JoinedStr | ast.Lambda)
-        for node in ast.walk(value)
+        for node in nodes_of(value)
     )
 
 
 def _heeds(node: Function, body: list[ast.stmt]) -> bool:
     """Tell whether a body uses any of its function's parameters."""
     given = {item.arg for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-    return any(isinstance(item, ast.Name) and item.id in given for part in body for item in ast.walk(part))
+    return any(isinstance(item, ast.Name) and item.id in given for part in body for item in nodes_of(part))
 
 
 def _calls(body: list[ast.stmt]) -> bool:
-    return any(isinstance(item, ast.Call) for part in body for item in ast.walk(part))
+    return any(isinstance(item, ast.Call) for part in body for item in nodes_of(part))

@@ -11,8 +11,9 @@ from pathlib import PurePosixPath
 from domain.model import Finding
 from harness.guard import rh011_files
 from harness.guard.context import Context, critical
-from harness.guard.python_code import aliases, dotted, full_name, walked
+from harness.guard.python_code import aliases, dotted, full_name
 from harness.guard.python_flow import live_nodes
+from harness.guard.python_walk import nodes_of
 from harness.testing.paths import is_test_side
 
 RULE = "RH011"
@@ -124,7 +125,7 @@ def _reaches(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in walked(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
             targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
             for name in _replaced(targets, names):
@@ -133,8 +134,13 @@ def _reaches(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
             name = full_name(node.args[0], names)
             if name.split(".")[0] in {"pytest", "_pytest", "unittest", "pluggy", "builtins"}:
                 yield f"`{name}` is patched", node.lineno
-        elif isinstance(node, ast.Constant) and (match := _REPORT.search(str(node.value)[:200])):
-            yield f"the test report is aimed at (`{match[0]}`)", node.lineno
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            yield from _aimed_at(str(node.value[:200]), node.lineno)
+
+
+def _aimed_at(text: str, line: int) -> Iterator[tuple[str, int]]:
+    if match := _REPORT.search(text):
+        yield f"the test report is aimed at (`{match[0]}`)", line
 
 
 def _replaced(targets: Sequence[ast.expr], names: dict[str, str]) -> Iterator[str]:
@@ -161,7 +167,7 @@ def _exit_calls(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in walked(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and (name := full_name(node.func, names)) in _EXITS:
             yield name, node.lineno
     for statement in tree.body:

@@ -10,7 +10,8 @@ from itertools import islice
 
 from domain.model import Finding, Severity
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import aliases, full_name, walked
+from harness.guard.python_code import aliases, full_name
+from harness.guard.python_walk import nodes_of
 
 RULE = "RH012"
 _WHY_HIDDEN = "A name that is put together from pieces is meant not to be found by whoever reads the change."
@@ -23,6 +24,9 @@ _HOLDS = frozenset(
         *("sys.addaudithook", "sys.monitoring.register_callback"),
     }
 )
+_TURNERS = frozenset({"decode", "lower", "upper", "strip"})
+_MAKERS = _TURNERS | {"join", "replace"}
+"""Methods of texts that turn one into another, and those that make one of several."""
 _MOST_NODES = 200
 """Longer expressions are not worked out: names are short."""
 
@@ -44,7 +48,7 @@ def _signs(tree: ast.Module | None) -> Iterator[tuple[str, int, Severity]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in walked(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.expr):
             continue
         text = _put_together(node)
@@ -59,8 +63,8 @@ def _signs(tree: ast.Module | None) -> Iterator[tuple[str, int, Severity]]:
 
 def _put_together(node: ast.expr) -> str | None:
     """Return the text that an expression over constants makes, or None for any other expression."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    if not is_call and not isinstance(node, ast.BinOp | ast.JoinedStr | ast.Subscript):
+    makes = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MAKERS
+    if not makes and not isinstance(node, ast.BinOp | ast.JoinedStr | ast.Subscript):
         return None
     is_long = next(islice(ast.walk(node), _MOST_NODES, None), None) is not None
     return None if is_long else _text(node)
@@ -95,7 +99,7 @@ def _called(node: ast.Call) -> str | None:
     if node.func.attr == "replace" and len(node.args) == 2:
         old, new = map(_text, node.args)
         return None if old is None or new is None else inner.replace(old, new)
-    if node.func.attr in {"decode", "lower", "upper", "strip"} and not node.args:
+    if node.func.attr in _TURNERS and not node.args:
         return inner
     return None
 
@@ -107,7 +111,7 @@ def _joined(between: str, parts: list[ast.expr]) -> str | None:
 
 
 def _pieces(node: ast.expr) -> list[str]:
-    return [text for part in ast.walk(node) if isinstance(part, ast.Constant) and (text := _text(part))]
+    return [text for part in nodes_of(node) if isinstance(part, ast.Constant) and (text := _text(part))]
 
 
 def _module_key(node: ast.expr, names: dict[str, str]) -> ast.expr | None:

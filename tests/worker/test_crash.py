@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import pytest
 
+from domain.envelope import unwrap
 from domain.model import IssueRef, Money, Outcome, PublicationKind
 from domain.policy import MAX_RECOVERIES
 from domain.ports import Agent
 from domain.states import State
 from evals.crash.fuse import Fuse, Fused, FusedGit, Killed
 from providers.local.forge import LocalForge
+from store.receipts import read_receipts
 from tests.worker.conftest import BuildTown
 from tests.worker.town import NOTES, UNCLEAR, WRITE, Town, caps, plays
 from worker.loop import Loop
@@ -259,6 +261,9 @@ def test_how_often_a_task_is_taken_up_again_can_be_set(notes: Town, retries: int
 
     assert notes.stands == (State.BLOCKED, "crash_loop")
     assert notes.task.recoveries == retries
+    (receipt,) = read_receipts(notes.database_path)
+    attempt = unwrap(receipt.envelope).predicate["attempt"]
+    assert isinstance(attempt, dict) and (attempt["outcome"], attempt["reason"]) == ("orphaned", "crash_loop")
 
 
 class _Poison:
