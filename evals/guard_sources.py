@@ -37,10 +37,11 @@ class Packages:
     def files(self, package: str) -> Files:
         """Return a package's text files by their path below its top directory. Raises NotFetched."""
         if package not in self._read:
-            self._read[package] = dict(_unpacked(self._archive(package)))
+            self._read[package] = dict(_unpacked(self.archive(package)))
         return self._read[package]
 
-    def _archive(self, package: str) -> Path:
+    def archive(self, package: str) -> Path:
+        """Return a package's archive. Raises NotFetched."""
         folder = self._cache / re.sub(r"[^\w.@=-]+", "_", package)
         if not folder.is_dir() or not any(folder.iterdir()):
             self._cache.mkdir(parents=True, exist_ok=True)

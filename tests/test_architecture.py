@@ -30,7 +30,7 @@ Check = Callable[[str, ast.Module], Iterator[str]]
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "litellm": ("harness/agent",),
     "minisweagent": ("harness/agent",),
-    "sqlite3": ("store/", "providers/local"),
+    "sqlite3": ("store/", "providers/local", "harness/localize/kept_facts.py"),
     "aiosqlite": (),
     "subprocess": (
         "harness/git",

@@ -1,5 +1,5 @@
 """Finding where a fix belongs, without a model."""
 
-from harness.localize.localizer import BaselineLocalizer, NullLocalizer
+from harness.localize.localizer import STRATEGIES, FaultLocalizer, NullLocalizer, localizer_named
 
-__all__ = ["BaselineLocalizer", "NullLocalizer"]
+__all__ = ["STRATEGIES", "FaultLocalizer", "NullLocalizer", "localizer_named"]

@@ -1,82 +1,128 @@
-"""The localizers: one that finds nothing, for comparison, and the baseline on text, names and tracebacks."""
+"""The localizer: ranks a checked-out tree's files and definitions for an issue, without a model."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from domain.model import Localization, Suspect
-from harness.localize.corpus import read_corpus
-from harness.localize.definitions import exact
+from harness.localize.corpus import Corpus, read_corpus
+from harness.localize.features import collect, wanted_terms
+from harness.localize.kept_facts import FactsKeeper
 from harness.localize.query import read_query
-from harness.localize.rank import RankedDefinition, RankedFile, Ranking, rank
+from harness.localize.rank import RankedFile, Ranking, rank
+from harness.localize.reading import Shelf
 from harness.localize.slices import cut_slices
-from harness.testing.files import read_text
+from harness.localize.weights import Weights, read_weights
 
 MAX_SUSPECTS = 15
-_SAYINGS = {
+FULL = "full"
+_NULL = "null"
+_SAYINGS: Mapping[str, str] = {
     "text": "its text matches the issue",
+    "words found": "it has words of the issue",
     "definitions": "definitions in it match the issue",
-    "path": "its path matches the issue",
+    "long definitions": "definitions in it match the issue",
+    "title text": "it matches the title",
+    "title covered": "a definition in it has the words of the title",
+    "name words": "names in it say what the issue says",
     "defined names": "it defines names that the issue uses",
+    "qualified names": "it defines a method that the issue names",
+    "variables": "it sets names that the issue uses",
+    "path": "its path matches the issue",
+    "whole stem": "its name is in the issue",
     "named file": "the issue names it",
+    "messages": "it has a message that the issue quotes",
+    "literals": "it has a text that the issue quotes",
+    "names in literals": "it has a text that the issue quotes",
+    "imported by issue": "code in the issue imports it",
+    "in traceback": "it is in the issue's traceback",
     "traceback": "it is in the issue's traceback",
     "failing test": "it is in the failing test's traceback",
+    "name of tests": "tests that match are named after it",
+    "imported by tests": "tests that match import it",
+    "imported by the best": "files that match import it",
+    "importers": "much of the product imports it",
+    "base classes": "it defines a base of a class in the issue",
+    "calls": "it calls what the issue names",
+    "arguments": "it takes arguments that the issue names",
 }
+
+STRATEGIES = (_NULL, "grep", "bm25", "symbols", FULL)
+"""Names that a localizer can be had by; each stage can be measured alone."""
 
 
 class NullLocalizer:
     """Suspects nothing: what the agent does without help."""
 
-    name = "null"
+    name = _NULL
 
     def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
         """Return no suspects."""
         return Localization(strategy=self.name, suspects=(), slices="", seconds=0.0)
 
 
-class BaselineLocalizer:
-    """Ranks by BM25 over files and definitions, defined names, paths, named files and traceback frames."""
+class FaultLocalizer:
+    """Ranks by all evidence that a strategy weighs. With `index`, what was read once is not read again."""
 
-    name = "bm25"
+    def __init__(self, strategy: str = FULL, *, index: Path | None = None) -> None:
+        """Use a strategy by name, and the file `index` for what is known of sources. Raises ValueError."""
+        weights = read_weights()
+        if strategy not in weights:
+            raise ValueError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+        self.name = strategy
+        self._weights: Weights = weights[strategy]
+        self._keeper = FactsKeeper(index) if index is not None else None
 
-    def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
+    def localize(
+        self,
+        tree: Path,
+        issue_text: str,
+        failing_output: str = "",
+        token_budget: int = 0,
+        *,
+        top: int = MAX_SUSPECTS,
+    ) -> Localization:
         """Rank the places in a checked-out tree and cut slices of at most `token_budget` tokens."""
         started = time.perf_counter()
         ranking = self.ranking(tree, issue_text, failing_output)
-        suspects = _suspects(tree, ranking)
-        slices = cut_slices(tree, ranking.definitions, token_budget)
         return Localization(
-            strategy=self.name, suspects=suspects, slices=slices, seconds=time.perf_counter() - started
+            strategy=self.name,
+            suspects=_suspects(ranking, top),
+            slices=cut_slices(tree, ranking, token_budget),
+            seconds=time.perf_counter() - started,
         )
 
     def ranking(self, tree: Path, issue_text: str, failing_output: str = "") -> Ranking:
-        """Return every file and the definitions of the best ones, ranked."""
+        """Return every file that anything speaks for, and the definitions of the best ones, ranked."""
         query = read_query(issue_text, failing_output)
-        return rank(read_corpus(tree, query.words), query)
+        corpus = read_corpus(tree, wanted_terms(query), Shelf(self._keeper))
+        return rank(corpus, collect(corpus, query), self._weights)
 
 
-def _suspects(tree: Path, ranking: Ranking) -> tuple[Suspect, ...]:
+def localizer_named(strategy: str, *, index: Path | None = None) -> NullLocalizer | FaultLocalizer:
+    """Return the localizer of a strategy, `null` included. Raises ValueError."""
+    return NullLocalizer() if strategy == _NULL else FaultLocalizer(strategy, index=index)
+
+
+def _suspects(ranking: Ranking, most: int) -> tuple[Suspect, ...]:
     """Name the best files, each with its best definition."""
-    best: dict[str, RankedDefinition] = {}
-    for definition in ranking.definitions:
-        best.setdefault(definition.file.path, definition)
-    found = [item for item in ranking.files[:MAX_SUSPECTS] if item.score > 0]
-    return tuple(_suspect(tree, item, best.get(item.file.path)) for item in found)
+    corpus = ranking.corpus
+    best: dict[int, int] = {}
+    for item in ranking.parts:
+        best.setdefault(corpus.file_of[item.part], item.part)
+    return tuple(_suspect(corpus, item, best.get(item.file)) for item in ranking.files[:most])
 
 
-def _suspect(tree: Path, item: RankedFile, best: RankedDefinition | None) -> Suspect:
-    symbol, first, last = "", 0, 0
-    if best is not None:
-        definition = best.chunk.definition
-        extents = exact(item.file.path, read_text(tree, item.file.path, 2**20))
-        symbol = definition.qualified
-        first, last = extents.get(symbol, (definition.first_line, definition.last_line))
+def _suspect(corpus: Corpus, item: RankedFile, part: int | None) -> Suspect:
+    found = corpus.parts[part] if part is not None else None
+    said = dict.fromkeys(_SAYINGS.get(reason, reason) for reason in item.reasons)
     return Suspect(
-        path=item.file.path,
-        symbol=symbol,
-        score=round(item.score, 4),
-        first_line=first,
-        last_line=last,
-        why="; ".join(_SAYINGS[reason] for reason in item.reasons[:2]),
+        path=corpus.files[item.file].path,
+        symbol=found.qualified if found else "",
+        score=round(item.share, 4),
+        first_line=found.first_line if found else 0,
+        last_line=found.last_line if found else 0,
+        why="; ".join(list(said)[:2]),
     )

@@ -1,70 +1,96 @@
-"""What an issue and a failing test say about where to look: words, identifiers, paths, traceback frames."""
+"""What an issue and a failing test say about where to look."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from domain.text import plain
+from harness.localize.literals import runs_of_words
+from harness.localize.regions import Region, regions
+from harness.localize.traces import Frame, frames_of
 from harness.localize.words import WORD, is_common, looks_like_code, parts_of
 
 MAX_TEXT = 200_000
-_TITLE_WEIGHT = 3.0
-_FAILURE_WEIGHT = 1.0
+REGION_WEIGHTS: Mapping[Region, float] = {
+    Region.TITLE: 3.0,
+    Region.PROSE: 1.0,
+    Region.CODE: 0.5,
+    Region.OUTPUT: 0.35,
+}
+"""What a word counts for by where it stands. What describes the reporter's machine counts for nothing."""
+
+_IDENTIFIER_WEIGHTS = {Region.TITLE: 1.5, Region.PROSE: 1.0, Region.CODE: 0.5, Region.OUTPUT: 0.4}
+_URL = re.compile(r"https?://[^\s)>\]]+")
+_URL_PATH = re.compile(r"/(?:blob|tree|raw|src)/[^/\s]+/([^\s#?)]+)")
 _PATH_LIKE = re.compile(r"[\w./\\-]+")
 _SUFFIX = re.compile(
     r"[\w-]\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kt|cs|php|cc?|cpp|h|hpp|swift|scala|exs?|lua|html|cfg|toml)\b"
 )
-_DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_CODE_SPAN = re.compile(r"`{1,2}([^`\n]{2,120})`{1,2}")
+_DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)+")
+_CODE_SPAN = re.compile(r"(`{1,2})([^`\n]{2,160})\1")
+_QUOTED = re.compile(r"[\"“]([^\"”\n]{3,160})[\"”]|(?<!\w)'([^'\n]{3,160})'(?!\w)")
 _CALLED = re.compile(r"\b([A-Za-z_]\w{2,})\(")
-_FRAMES = (
-    re.compile(r"File \"([^\"\n]+)\", line (\d+)(?:, in (\S+))?"),
-    re.compile(r"^([\w./-]+\.py):(\d+): (?:in (\w+))?", re.MULTILINE),
-    re.compile(r"^[ \t]+at (?:(\S+) )?\(?(?:file://)?([^\s():]+):(\d+)(?::\d+)?\)?$", re.MULTILINE),
-    re.compile(r"^[ \t]+([\w./@-]+\.go):(\d+)", re.MULTILINE),
-)
+_FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]+")
+_KEYWORD = re.compile(r"\b([a-z_]\w+)=(?!=)")
+_MADE_HERE = re.compile(r"\b(?:class|def|function|func|fn)[ \t]+(\w+)")
+_FROM_IMPORT = re.compile(r"from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]+)")
+_IMPORT = re.compile(r"(?:>>> )?import[ \t]+([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
+_COMPLAINT = re.compile(r"\b(?:error|warning|must|cannot|invalid|not)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One line of a traceback: the path as printed, the line, the function ("" if not given)."""
-
-    path: str
-    line: int
-    function: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Query:
-    """What to look for. `words` maps stemmed words to weights; `frames` are in the order printed."""
+    """What to look for: stemmed words by region, names, phrases, paths and frames (deepest first)."""
 
-    words: Mapping[str, float]
-    identifiers: frozenset[str]
-    paths: frozenset[str]
-    frames: tuple[Frame, ...]
-    failing_frames: tuple[Frame, ...]
+    words: dict[Region, Counter[str]] = field(default_factory=lambda: {r: Counter() for r in REGION_WEIGHTS})
+    identifiers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    made_here: set[str] = field(default_factory=set)
+    dotted: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    keywords: set[str] = field(default_factory=set)
+    literals: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    runs: set[str] = field(default_factory=set)
+    imports: set[tuple[str, str]] = field(default_factory=set)
+    aliases: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    frames: tuple[Frame, ...] = ()
+    failing_frames: tuple[Frame, ...] = ()
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Return all stemmed words, of whatever region."""
+        return frozenset().union(*self.words.values())
+
+    def weight(self, term: str) -> float:
+        """Return what a word counts for in all; said again and again, it counts for less each time."""
+        return damped(sum(weight * self.words[region][term] for region, weight in REGION_WEIGHTS.items()))
+
+
+def damped(count: float) -> float:
+    """Return a count that grows like its root beyond 1."""
+    return float(1.0 + (count - 1.0) ** 0.5) if count > 1 else count
 
 
 def read_query(issue_text: str, failing_output: str = "") -> Query:
     """Take an issue (its title is the first line) and a failing test's output apart."""
-    text = _visible(plain(issue_text[:MAX_TEXT]))
+    query = Query()
+    kept: list[str] = []
+    for region, line in regions(_visible(plain(issue_text[:MAX_TEXT]))):
+        if region is not Region.MACHINE:
+            _read_line(query, region, line)
+            kept.append(line)
     failing = plain(failing_output[-MAX_TEXT:])
-    title, _, body = text.strip().partition("\n")
-    words: Counter[str] = Counter()
-    _add(words, title, _TITLE_WEIGHT)
-    _add(words, body, 1.0)
-    errors = "\n".join(line for line in failing.splitlines() if line.startswith("E "))
-    _add(words, errors, _FAILURE_WEIGHT)
-    return Query(
-        words={word: 1.0 + (count - 1.0) ** 0.5 if count > 1 else count for word, count in words.items()},
-        identifiers=_identifiers(text + "\n" + errors),
-        paths=_paths(text) | _modules(text),
-        frames=_frames(text),
-        failing_frames=_frames(failing),
-    )
+    for line in failing.split("\n"):
+        if line.startswith("E ") or "Error: " in line[:200]:
+            _read_line(query, Region.OUTPUT, line[:1000])
+    query.frames = frames_of("\n".join(kept))
+    query.failing_frames = frames_of(failing)
+    query.identifiers = {
+        word: weight for word, weight in query.identifiers.items() if not is_common(word.lower())
+    }
+    return query
 
 
 def _visible(text: str) -> str:
@@ -78,7 +104,65 @@ def _visible(text: str) -> str:
             return "".join([*parts, begun, inside])
 
 
-def _paths(text: str) -> frozenset[str]:
+def _read_line(query: Query, region: Region, line: str) -> None:
+    for address in _URL.findall(line):
+        for path in _URL_PATH.findall(address):
+            query.paths[path] += 1
+    text = _URL.sub(" ", line)
+    words = WORD.findall(text)
+    for word in words:
+        if not is_common(word.lower()):
+            query.words[region].update(part for part in parts_of(word) if not is_common(part))
+    _read_names(query, region, text, words)
+    _read_phrases(query, region, text)
+    if region is Region.CODE:
+        query.made_here.update(_MADE_HERE.findall(text))
+    if region is not Region.OUTPUT:
+        for path in _paths(text):
+            query.paths[path] += 1
+
+
+def _read_names(query: Query, region: Region, text: str, words: list[str]) -> None:
+    weight = _IDENTIFIER_WEIGHTS[region]
+    names = query.identifiers
+    for word in set(words):
+        if looks_like_code(word):
+            names[word] += weight
+    if region in {Region.TITLE, Region.PROSE}:
+        for _, span in _CODE_SPAN.findall(text):
+            query.literals[span.strip()] += 1
+            for word in WORD.findall(span):
+                if len(word) > 2:
+                    names[word] += weight
+    for word in _CALLED.findall(text):
+        names[word] += weight * 0.8
+    for found in _DOTTED.findall(text):
+        dotted = found.replace("::", ".").replace("#", ".")
+        query.dotted[dotted] += weight
+        for word in dotted.split("."):
+            if len(word) > 2:
+                names[word] += weight * 0.5
+    query.keywords.update(_KEYWORD.findall(text))
+    for module, imported in _FROM_IMPORT.findall(text):
+        query.imports.update((module, name.split()[0]) for name in imported.split(",") if name.split())
+    for module, alias in _IMPORT.findall(text):
+        if alias:
+            query.aliases[alias] = module
+        elif "." in module:
+            query.imports.add((module, ""))
+
+
+def _read_phrases(query: Query, region: Region, text: str) -> None:
+    for double, single in _QUOTED.findall(text):
+        query.literals[double or single] += 0.4 if region is Region.CODE else 1.0
+    for flag in _FLAG.findall(text):
+        query.literals[flag] += 1.0
+        query.literals[flag[2:].replace("-", "_")] += 0.5
+    if region is not Region.CODE or _COMPLAINT.search(text):
+        query.runs.update(runs_of_words(text))
+
+
+def _paths(text: str) -> set[str]:
     """Return what looks like a path to a source file, each up to the last suffix that it could end with.
 
     Two patterns, each of which reads a character once: in one, a long run of letters and dots would be read
@@ -90,40 +174,4 @@ def _paths(text: str) -> frozenset[str]:
         ends = [suffix.end() for suffix in _SUFFIX.finditer(run)]
         if ends:
             found.add(run[: ends[-1]].replace("\\", "/").lstrip("./"))
-    return frozenset(found)
-
-
-def _add(words: Counter[str], text: str, weight: float) -> None:
-    for word in WORD.findall(text):
-        if is_common(word.lower()):
-            continue
-        for part in parts_of(word):
-            if not is_common(part):
-                words[part] += weight  # type: ignore[assignment]  # a Counter takes fractions, its stub does not
-
-
-def _identifiers(text: str) -> frozenset[str]:
-    """Return names that stand for something in code: by their form, in code spans, called, or dotted."""
-    found = {word for word in WORD.findall(text) if looks_like_code(word)}
-    for span in _CODE_SPAN.findall(text):
-        found.update(word for word in WORD.findall(span) if len(word) > 2)
-    found.update(_CALLED.findall(text))
-    for name in _DOTTED.findall(text):
-        found.update(part for part in name.split(".") if len(part) > 2)
-    return frozenset(word for word in found if not is_common(word.lower()))
-
-
-def _modules(text: str) -> frozenset[str]:
-    """Return dotted names as the paths that they would be."""
-    return frozenset(name.replace(".", "/") for name in _DOTTED.findall(text) if name.count(".") >= 1)
-
-
-def _frames(text: str) -> tuple[Frame, ...]:
-    python, pytest, javascript, go = _FRAMES
-    frames = [Frame(path, int(line), name) for path, line, name in python.findall(text)]
-    frames += [Frame(path, int(line), name) for path, line, name in pytest.findall(text)]
-    frames += [
-        Frame(path, int(line), name.rsplit(".", 1)[-1]) for name, path, line in javascript.findall(text)
-    ]
-    frames += [Frame(path, int(line), "") for path, line in go.findall(text)]
-    return tuple(frames[-200:])
+    return found

@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from harness.localize.definitions import exact
-from harness.localize.rank import RankedDefinition
-from harness.testing.files import read_text
+from harness.localize.rank import Ranking
+from harness.localize.reading import read_source
 
 BYTES_PER_TOKEN = 4
 MAX_SHARE = 0.5
 """How much of the budget one definition may take; a longer one gives way to shorter ones."""
 
+MOST_FILES = 20
+"""Files that are opened; beyond, the ranking is a guess."""
 
-def cut_slices(tree: Path, ranked: Iterable[RankedDefinition], token_budget: int) -> str:
+
+def cut_slices(tree: Path, ranking: Ranking, token_budget: int) -> str:
     """Return slices of at most `token_budget` tokens (4 bytes each), "" where nothing fits."""
     room = token_budget * BYTES_PER_TOKEN
     largest = int(room * MAX_SHARE)
-    sources: dict[str, tuple[list[str], dict[str, tuple[int, int]]]] = {}
+    corpus = ranking.corpus
+    sources: dict[str, list[str]] = {}
     taken: dict[str, list[tuple[int, int]]] = {}
-    parts: list[str] = []
-    for item in ranked:
-        path = item.file.path
+    pieces: list[str] = []
+    for item in ranking.parts:
+        if room < 200:
+            break
+        part, path = corpus.parts[item.part], corpus.files[corpus.file_of[item.part]].path
         if path not in sources:
-            text = read_text(tree, path, 2**20)
-            sources[path] = (text.splitlines(), exact(path, text))
-        lines, extents = sources[path]
-        definition = item.chunk.definition
-        first, last = extents.get(definition.qualified, (definition.first_line, definition.last_line))
-        if any(
-            first <= there_last and there_first <= last for there_first, there_last in taken.get(path, [])
-        ):
+            if len(sources) >= MOST_FILES:
+                continue
+            sources[path] = read_source(tree, path).split("\n")
+        first, last = part.first_line, part.last_line
+        if any(first <= end and begin <= last for begin, end in taken.get(path, [])):
             continue
-        part = _slice(path, definition.qualified, lines, first, last)
-        size = len(part.encode())
+        piece = _slice(f"{path}:{first}-{last} {part.qualified}", sources[path], first, last)
+        size = len(piece.encode())
         if size > min(room, largest):
             continue
         room -= size
-        parts.append(part)
+        pieces.append(piece)
         taken.setdefault(path, []).append((first, last))
-        if room < 200:
-            break
-    return "".join(parts)
+    return "".join(pieces)
 
 
-def _slice(path: str, symbol: str, lines: list[str], first: int, last: int) -> str:
+def _slice(heading: str, lines: list[str], first: int, last: int) -> str:
     width = len(str(last))
-    body = "\n".join(
+    numbered = (
         f"{number:>{width}}  {lines[number - 1]}" for number in range(first, min(last, len(lines)) + 1)
     )
-    return f"{path}:{first}-{last} {symbol}\n{body}\n\n"
+    return "\n".join((heading, *numbered)) + "\n\n"

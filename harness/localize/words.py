@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d{3,}")
@@ -23,13 +24,25 @@ _STOP = frozenset(
 )
 
 
+MEMORY = 2**16
+"""Words whose parts are remembered; a repository has about so many."""
+
+
+@functools.lru_cache(maxsize=MEMORY)
 def parts_of(word: str) -> tuple[str, ...]:
     """Return an identifier in lower case, and its parts where it has several: snake_case and camelCase."""
     whole = word.lower().strip("_")
     parts = [part.lower() for part in _PART.findall(word)]
     if len(parts) < 2:
         return (stem(whole),) if len(whole) > 1 else ()
-    return (whole, *(stem(part) for part in parts if len(part) > 1))
+    return tuple(dict.fromkeys((whole, *(stem(part) for part in parts if len(part) > 1))))
+
+
+@functools.lru_cache(maxsize=MEMORY)
+def name_parts(name: str) -> tuple[str, ...]:
+    """Return the stems that a name is made of, each once, without the name as a whole."""
+    stems = (stem(part.lower()) for part in _PART.findall(name))
+    return tuple(dict.fromkeys(part for part in stems if len(part) > 1))
 
 
 def stem(word: str) -> str:

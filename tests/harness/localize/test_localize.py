@@ -9,7 +9,7 @@ import pytest
 
 from domain.model import Localization
 from domain.ports import Localizer
-from harness.localize import BaselineLocalizer, NullLocalizer
+from harness.localize import FaultLocalizer, NullLocalizer
 from harness.localize.definitions import outline
 from harness.localize.query import read_query
 
@@ -37,7 +37,7 @@ def located(
     for path, content in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return BaselineLocalizer().localize(tmp_path, issue, failing, budget)
+    return FaultLocalizer().localize(tmp_path, issue, failing, budget)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_file_is_outlined_in_linear_time(name: str, piece: str) -> None:
 
 @pytest.mark.parametrize("issue", ["", "\n\n", "the of and", "🎉🎉", "(" * 5000, "a.b" * 3000, "\0\x1b[31m"])
 def test_any_text_will_do(tmp_path: Path, issue: str) -> None:
-    assert located(tmp_path, TREE, issue).strategy == "bm25"
+    assert located(tmp_path, TREE, issue).strategy == "full"
 
 
 def test_an_empty_tree_has_no_suspects(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_source_that_does_not_parse_is_still_searched(tmp_path: Path) -> None:
     assert "broken_thing" in found.slices
 
 
-@pytest.mark.parametrize("localizer", [NullLocalizer(), BaselineLocalizer()])
+@pytest.mark.parametrize("localizer", [NullLocalizer(), FaultLocalizer()])
 def test_every_localizer_keeps_the_contract(tmp_path: Path, localizer: Localizer) -> None:
     (tmp_path / "a.py").write_text("def one(): ...\n")
     found = localizer.localize(tmp_path, "one", "", 50)

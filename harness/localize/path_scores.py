@@ -1,0 +1,153 @@
+"""Paths: words of the issue in them, files that it names, and the frames of its tracebacks."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from harness.localize.corpus import Corpus
+from harness.localize.facts import Kind
+from harness.localize.name_scores import Pair
+from harness.localize.query import Query, damped
+from harness.localize.regions import Region
+from harness.localize.text_scores import Scores
+from harness.localize.traces import Frame
+from harness.localize.words import WORD, is_common, parts_of
+
+_WEIGHTS = {Region.TITLE: 3.0, Region.PROSE: 1.0, Region.CODE: 0.5}
+_INDEX_FILES = frozenset({"__init__", "index", "mod", "lib", "main"})
+
+
+@dataclass(slots=True)
+class Paths:
+    """The words of every path, how many files have each, and the files by name and by stem."""
+
+    words: list[dict[str, float]]
+    frequency: Counter[str]
+    by_name: dict[str, list[int]]
+    stems: list[str]
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Paths:
+        """Read a corpus' paths."""
+        by_name: dict[str, list[int]] = defaultdict(list)
+        words: list[dict[str, float]] = []
+        stems: list[str] = []
+        for number, file in enumerate(corpus.files):
+            pure = PurePosixPath(file.path)
+            by_name[pure.name].append(number)
+            by_name[pure.stem].append(number)
+            stems.append(pure.parent.name if pure.stem in _INDEX_FILES else pure.stem)
+            words.append(path_words(pure))
+        return cls(words, Counter(word for found in words for word in found), by_name, stems)
+
+    def rarity(self, word: str) -> float:
+        """Return how rare a word is among all paths."""
+        return math.log(1 + len(self.words) / max(1, self.frequency[word]))
+
+    def place(self, corpus: Corpus, named: str) -> tuple[list[int], int]:
+        """Return the files that agree with a path in most segments from its end, and in how many."""
+        matches = [
+            (number, overlap(named, corpus.files[number].path))
+            for number in self.by_name.get(named.rsplit("/", 1)[-1], ())
+        ]
+        deepest = max((depth for _, depth in matches), default=0)
+        return [number for number, depth in matches if depth == deepest], deepest
+
+
+def path_words(pure: PurePosixPath) -> dict[str, float]:
+    """Return the stemmed words of a path; those of its last segment count half as much again."""
+    words: dict[str, float] = {}
+    for segment, factor in [*((part, 1.0) for part in pure.parts[:-1]), (pure.stem, 1.5)]:
+        for raw in WORD.findall(segment):
+            for part in parts_of(raw):
+                if not is_common(part):
+                    words[part] = max(words.get(part, 0.0), factor)
+    return words
+
+
+def overlap(named: str, path: str) -> int:
+    """Return how many segments a named path and a real one share from the end."""
+    one = named.split("/")
+    other = path.split("/")
+    if "." not in one[-1]:
+        other = [*other[:-1], PurePosixPath(other[-1]).stem]
+    depth = 0
+    for left, right in zip(reversed(one), reversed(other), strict=False):
+        if left != right:
+            break
+        depth += 1
+    return depth
+
+
+def words_in_paths(query: Query, paths: Paths) -> Scores:
+    """Score files by the issue's words in their paths, rare ones more."""
+    weights = {word: sum(w * query.words[r][word] for r, w in _WEIGHTS.items()) for word in query.terms}
+    weights = {word: min(damped(weight), 3.0) for word, weight in weights.items() if weight}
+    scores: Scores = {}
+    for number, words in enumerate(paths.words):
+        score = sum(
+            weights[word] * factor * paths.rarity(word) for word, factor in words.items() if word in weights
+        )
+        if score:
+            scores[number] = score
+    return scores
+
+
+def whole_stems(query: Query, paths: Paths) -> Scores:
+    """Score files all words of whose name the issue says."""
+    said = query.words[Region.TITLE].keys() | query.words[Region.PROSE].keys()
+    scores: Scores = {}
+    for number, name in enumerate(paths.stems):
+        parts = [part for part in parts_of(name) if not is_common(part)]
+        inner = parts[1:] if len(parts) > 1 else parts
+        if inner and all(part in said for part in inner):
+            scores[number] = min(2.0, paths.rarity(parts[0]) / 3)
+    return scores
+
+
+def named_files(corpus: Corpus, query: Query, paths: Paths) -> Scores:
+    """Score files that the issue names; by their last segment alone, for less, shared by all that match."""
+    scores: Scores = defaultdict(float)
+    for named in sorted(query.paths):
+        matching, depth = paths.place(corpus, named)
+        if depth > 1 or "/" not in named:
+            share = min(query.paths[named], 2.0) * (1.0 if depth > 1 else 0.6) / max(1, len(matching))
+            for file in matching:
+                scores[file] += share
+    return scores
+
+
+def framed(corpus: Corpus, frames: tuple[Frame, ...], paths: Paths) -> Pair:
+    """Score what a traceback runs through: where it went wrong counts 1, each frame further out less."""
+    files: Scores = {}
+    parts: Scores = {}
+    weight = 1.0
+    for frame in frames:
+        matching, depth = paths.place(corpus, frame.path)
+        chosen = [file for file in matching if not corpus.files[file].aside]
+        if not chosen or len(chosen) > 2 or not _is_sure(frame, corpus.files[chosen[0]].path, depth):
+            continue
+        for file in chosen:
+            files[file] = max(files.get(file, 0.0), weight)
+            if (part := _part_at(corpus, file, frame)) is not None:
+                parts[part] = max(parts.get(part, 0.0), weight)
+        weight *= 0.7
+    return Pair(files, parts)
+
+
+def _is_sure(frame: Frame, path: str, depth: int) -> bool:
+    return depth > 1 or "/" not in path or "/" not in frame.path
+
+
+def _part_at(corpus: Corpus, file: int, frame: Frame) -> int | None:
+    around: int | None = None
+    for number in corpus.parts_of(file):
+        part = corpus.parts[number]
+        if frame.function and part.name == frame.function:
+            return number
+        if part.kind is Kind.FUNCTION and part.first_line <= frame.line <= part.last_line:
+            around = number
+    return around

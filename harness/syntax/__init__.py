@@ -1,0 +1,1 @@
+"""Syntax trees by grammar, for every room that reads source."""
