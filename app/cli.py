@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, receipt, schema, config, demo."""
+"""The command line: serve, work, backup, restore, spend, receipt, app, schema, config, demo."""
 
 from __future__ import annotations
 
@@ -151,6 +151,47 @@ def receipt_key() -> None:
     from app.receipts import public_key
 
     typer.echo(public_key(), nl=False)
+
+
+app = typer.Typer(help="Make the GitHub App of this service.", no_args_is_help=True, add_completion=False)
+cli.add_typer(app, name="app")
+
+
+@app.callback()
+def app_root() -> None:
+    """Make the GitHub App of this service."""
+
+
+@app.command("create")
+def app_create(
+    organization: Annotated[
+        str, typer.Option("--organization", help="Whose App it is to be; without it, your own account's.")
+    ] = "",
+    url: Annotated[
+        str, typer.Option("--url", help="Where GitHub reaches the service; else FIXWRIGHT_PUBLIC_URL.")
+    ] = "",
+    name: Annotated[str, typer.Option("--name", help="The App's name, free on GitHub.")] = "",
+    api_url: Annotated[
+        str, typer.Option("--api-url", help="GitHub's API; an Enterprise server has its own.")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put the App that is configured aside for the new one.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Make a GitHub App with the least permissions, by a browser; its keys land in the data directory."""
+    from app.github_app.create import Command, create
+
+    create(
+        Command(
+            organization=organization,
+            public_url=url,
+            name=name,
+            api_url=api_url,
+            replace=replace,
+            as_json=as_json,
+        )
+    )
 
 
 @cli.command()

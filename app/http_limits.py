@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import FrameType
 
 import structlog
 import uvicorn
@@ -71,17 +72,38 @@ class PunctualHttp(HttpToolsProtocol):
             self.transport.close()
 
 
+class Ending:
+    """Whether a server is to end. A signal's handler may ask: there is no lock in it."""
+
+    is_asked = False
+    by_signal = False
+
+    def ask(self, number: int = 0, _: FrameType | None = None) -> None:
+        """Ask for the end."""
+        self.by_signal = self.by_signal or number != 0
+        self.is_asked = True
+
+
 class PunctualServer(uvicorn.Server):
     """Sweeps out connections that dribble a request in; one look at all costs less than a timer for each."""
 
-    def __init__(self, config: uvicorn.Config, request_seconds: float = REQUEST_SECONDS) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        request_seconds: float = REQUEST_SECONDS,
+        ending: Ending | None = None,
+    ) -> None:
+        """Serve until told to stop, or until `ending` was asked for: what is under way is answered first."""
         super().__init__(config)
         self._request_seconds = request_seconds
+        self._ending = ending
 
     async def on_tick(self, counter: int) -> bool:
         """Look at the connections twice a second, besides what uvicorn does."""
         if counter % _TICKS_PER_SWEEP == 0:
             self._sweep()
+        if self._ending is not None and self._ending.is_asked:
+            self.should_exit = True
         return await super().on_tick(counter)
 
     def _sweep(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 
 from app.setting_groups import CommonSettings
 from app.settings import inherited_environment, own_environment
@@ -18,6 +19,15 @@ def keep_own_variables(group: type[CommonSettings]) -> None:
     own = own_environment(group)
     if own == inherited_environment():
         return
+    _start(own)
+
+
+def start_anew() -> None:
+    """Start this program anew, under the same process id and with the same variables: it reads them again."""
+    _start(inherited_environment())
+
+
+def _start(environment: Mapping[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], own)
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from app.clock import SystemClock
 from app.console_view import Reading
 from app.group_commit import DeliveryWriter
-from app.http_limits import PunctualHttp, PunctualServer
+from app.http_limits import Ending, PunctualHttp, PunctualServer
 from app.intake import Door
 from app.log import configure_logging
 from app.pages import console_router
@@ -61,11 +61,28 @@ def serve(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> None
     log.info("settings", **settings.effective())
     if not settings.repositories:
         log.warning("nobody is served", set="FIXWRIGHT_REPOSITORIES=forge:owner/name")
+    if settings.awaits_app:
+        _serve_setup(settings)
+        return
     application = build(settings, dialects)
     with _listen(settings.host, settings.port) as listener:
-        log.info("listening", host=settings.host, port=listener.getsockname()[1])
-        _run(application, listener)
+        _run(application, listener, Ending())
     log.info("stopped")
+
+
+def _serve_setup(settings: WebSettings) -> None:
+    """Serve the setup page; once there is an App, start anew with it, under the same process id."""
+    from app.github_app.first_start import serve_until_configured
+    from app.own_process import start_anew
+
+    def run(application: ASGIApp, ending: Ending) -> None:
+        with _listen(settings.host, settings.port) as listener:
+            _run(application, listener, ending)
+        log.info("stopped")
+
+    is_configured = serve_until_configured(settings, run)
+    if is_configured:
+        start_anew()
 
 
 def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGIApp:
@@ -159,7 +176,8 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _run(application: ASGIApp, listener: socket.socket) -> None:
+def _run(application: ASGIApp, listener: socket.socket, ending: Ending) -> None:
+    """Serve until SIGTERM or SIGINT, or until `ending` was asked for."""
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         application,
@@ -175,10 +193,13 @@ def _run(application: ASGIApp, listener: socket.socket) -> None:
         timeout_keep_alive=5,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    # uvicorn raises the signal again when it is done; an orderly end is then not a death by signal.
+    # A signal may come before uvicorn hears signals. It raises them again when it is done; an orderly end is
+    # then not a death by signal.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    PunctualServer(config).run(sockets=[listener])
+        signal.signal(number, ending.ask)
+    host, port = listener.getsockname()[:2]
+    log.info("listening", host=host, port=port)
+    PunctualServer(config, ending=ending).run(sockets=[listener])
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from app.forge_options import PluginSettings
-from app.github_settings import GithubSettings
+from app.github_settings import GithubAddress, GithubSettings, is_app_given
 from app.keeping_settings import KeepingSettings
 from app.publishing_settings import PublishingSettings
 from app.sandbox_settings import SandboxSettings
@@ -138,7 +138,7 @@ class CommonSettings(BaseSettings):
         return {variable(name): _shown(name, getattr(self, name)) for name in sorted(type(self).model_fields)}
 
 
-class WebSettings(CommonSettings):
+class WebSettings(GithubAddress, CommonSettings):
     """What the web process needs; no model and no forge credential among it."""
 
     host: Word = Field(
@@ -151,8 +151,10 @@ class WebSettings(CommonSettings):
         default=8400, ge=0, le=65535, description="Port to listen on; 0 takes a free one.", examples=["8400"]
     )
     webhook_secret: Secrets = Field(
+        default=(),
         description="Secret that the forge signs its deliveries with, 32 bytes or more. Several, comma or "
-        "space separated, are all accepted while one is being replaced.",
+        "space separated, are all accepted while one is being replaced. Not set: that of the GitHub App in "
+        "the data directory; without one, the setup page is served.",
         examples=["$(openssl rand -hex 32)"],
     )
     console_token: Token = Field(
@@ -163,6 +165,11 @@ class WebSettings(CommonSettings):
     max_body_bytes: Count = Field(
         default=2**20, ge=1024, le=25 * 2**20, description="Longest delivery accepted.", examples=["1048576"]
     )
+
+    @property
+    def awaits_app(self) -> bool:
+        """Tell whether nothing can be served before a GitHub App is made."""
+        return not self.webhook_secret and is_only_on_github(self.repositories)
 
     @property
     def webhook_secrets(self) -> tuple[bytes, ...]:
@@ -289,6 +296,11 @@ class WorkerSettings(
         default=5, ge=1, le=300, description="Seconds between two looks at the queue.", examples=["5"]
     )
 
+    @property
+    def awaits_app(self) -> bool:
+        """Tell whether no work can be done before a GitHub App is made."""
+        return bool(self.repositories) and is_only_on_github(self.repositories) and not is_app_given(self)
+
     @model_validator(mode="after")
     def _pull_labels_ask_for_nothing(self) -> Self:
         for label in self.pull_labels:
@@ -331,6 +343,11 @@ class WorkerSettings(
     def secrets(self) -> list[str]:
         """Return every secret in these settings, for the redactor."""
         return [self.api_key.get_secret_value(), self.github_key(), *self.option_secrets()]
+
+
+def is_only_on_github(repositories: frozenset[str]) -> bool:
+    """Tell whether no other forge is served; so it is where nothing is."""
+    return all(each.startswith("github:") for each in repositories)
 
 
 def variable(field_name: str) -> str:

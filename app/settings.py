@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from app.github_settings import web_side_of_stored, worker_side_of_stored
 from app.setting_groups import (
     PREFIX,
     SECRET_FIELDS,
@@ -30,6 +31,7 @@ __all__ = [
     "WorkerSettings",
     "client_environment",
     "data_directory_alone",
+    "github_settings_given",
     "inherited_environment",
     "load_common_settings",
     "load_web_settings",
@@ -67,12 +69,17 @@ Group = TypeVar("Group", bound=CommonSettings)
 
 
 def load_web_settings() -> WebSettings:
-    """Return the web process' settings.
+    """Return the web process' settings. Where they await an App, there is no webhook secret among them.
 
     Raises:
         ConfigurationError: one line per problem.
     """
-    return _load(WebSettings)
+    settings = _load(WebSettings)
+    found = web_side_of_stored(settings.data_dir, settings.model_fields_set)
+    settings = settings.model_copy(update=found)
+    if not settings.webhook_secret and not settings.awaits_app:
+        raise ConfigurationError(_problem(WebSettings, ("webhook_secret",), {"msg": "", "type": "missing"}))
+    return settings
 
 
 def load_common_settings() -> CommonSettings:
@@ -89,13 +96,26 @@ def data_directory_alone() -> Path:
     return Path(os.environ.get(variable("data_dir"), "").strip() or "data").expanduser().absolute()
 
 
+def github_settings_given(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return those variables that are set and come before what the data directory says of an App.
+
+    Of secrets only whether they are set: their values are "set".
+    """
+    source = os.environ if environ is None else environ
+    names = ("github_app_id", "github_private_key", "github_private_key_file", "webhook_secret")
+    found = {variable(name): "set" for name in names if source.get(variable(name), "").strip()}
+    address = source.get(variable("github_api_url"), "").strip()
+    return found | ({variable("github_api_url"): address} if address else {})
+
+
 def load_worker_settings() -> WorkerSettings:
     """Return the worker process' settings.
 
     Raises:
         ConfigurationError: one line per problem.
     """
-    return _load(WorkerSettings)
+    settings = _load(WorkerSettings)
+    return settings.model_copy(update=worker_side_of_stored(settings, settings.data_dir))
 
 
 def provider_keys(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -15,8 +15,10 @@ import structlog
 from app.chores import housekeeping
 from app.clock import SystemClock
 from app.forges import OwnIds, close_forges, open_forges
+from app.github_app.waiting import wait_until_configured
 from app.last_resort import LastResort
 from app.log import configure_logging
+from app.own_process import start_anew
 from app.settings import (
     WorkerSettings,
     client_environment,
@@ -161,6 +163,10 @@ def main() -> None:
     if not settings.model:
         example = WorkerSettings.model_fields["model"].examples or [""]
         raise ConfigurationError(f"FIXWRIGHT_MODEL: is not set; for example FIXWRIGHT_MODEL={example[0]}")
+    if settings.awaits_app:
+        if wait_until_configured(settings):
+            start_anew()
+        return
     loop = build_loop(settings, redact)
     try:
         loop.shop.bench.sandbox.self_test()

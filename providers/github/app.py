@@ -42,7 +42,7 @@ class App:
         """Check the key's form; GitHub is not asked. Raises ConfigurationError."""
         self.api = api
         self.app_id = app_id
-        key = _rsa_key(private_key)
+        key = rsa_key(private_key)
         self._auth = AppAuth(
             app_id,
             sign_func=partial(jwt.encode, key=key, algorithm="RS256"),
@@ -130,8 +130,8 @@ class App:
         return shapes.part(reply.data, "permissions")
 
 
-def _rsa_key(private_key: str) -> RSAPrivateKey:
-    """Read the key once: that is much slower than signing with it. Raises ConfigurationError."""
+def rsa_key(private_key: str) -> RSAPrivateKey:
+    """Return the key, read once: that is much slower than signing with it. Raises ConfigurationError."""
     why = "it is a public key"
     try:
         key = RSAAlgorithm(RSAAlgorithm.SHA256).prepare_key(private_key)

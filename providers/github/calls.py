@@ -33,6 +33,11 @@ SHORTEST_BLIND_WAIT = 60.0
 LONGEST_BLIND_WAIT = 900.0
 """Seconds after a limit of which GitHub does not say how long it lasts; doubled each time in a row."""
 
+_SECRET_STEP = re.compile(r"(?<=/app-manifests/)[^/]+")
+"""What gives out an App's keys to whoever has it; no error and no log line shows it."""
+
+_HIDDEN = "…"
+
 _NEXT = re.compile(r'<([^<>]*)>[^<>]*;\s*rel="next"')
 
 Json = Mapping[str, object]
@@ -133,7 +138,7 @@ class Api:
 
         Raises NotFound, PermissionRefused, Invalid, Unauthorized, Ambiguous, ForgeUnavailable, ForgeError.
         """
-        what = f"{verb} {urlsplit(path).path}"
+        what = f"{verb} {_SECRET_STEP.sub(_HIDDEN, urlsplit(path).path)}"
         tries = 0
         while True:
             tries += 1

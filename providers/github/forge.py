@@ -36,6 +36,7 @@ from providers.github.calls import Api, Patience, Reply
 from providers.github.comments import CommentBook
 from providers.github.desk import Desk, Desks
 from providers.github.directory import Directory
+from providers.github.manifest import web_root
 from providers.github.pulls import PullBook
 from providers.github.tokens import Tokens
 
@@ -166,10 +167,7 @@ class GithubForge:
 
     def _git_root(self) -> str:
         """Return where git is: beside the API on github.com, in front of it on an Enterprise server."""
-        parts = urlsplit(self._api.base_url)
-        if parts.path.rstrip("/").endswith("/api/v3"):
-            return f"{parts.scheme}://{parts.netloc}"
-        return f"{parts.scheme}://{parts.netloc.removeprefix('api.')}"
+        return web_root(self._api.base_url)
 
     # -- reading ------------------------------------------------------------------------------------
 

@@ -40,6 +40,9 @@ EVENTS = frozenset(
 )
 """What the App has to be subscribed to. `installation` events come by themselves."""
 
+EVENTS_WRITTEN_DOWN = frozenset({"pull_request_review_comment"})
+"""What is heard besides, and starts nothing."""
+
 _RANKS = {"read": 1, "write": 2, "admin": 3}
 
 

@@ -37,7 +37,7 @@ class GithubProvider:
         return GithubForge(
             app_id=known["app_id"],
             private_key=known["private_key"],
-            api_url=_api_url(known["api_url"]),
+            api_url=checked_api_url(known["api_url"]),
             served=frozenset(known["repositories"].lower().split()),
         )
 
@@ -64,7 +64,8 @@ def _checked(options: Mapping[str, str]) -> dict[str, str]:
     return known
 
 
-def _api_url(text: str) -> str:
+def checked_api_url(text: str) -> str:
+    """Return the API's address without a slash at its end. Raises ConfigurationError."""
     url = text.rstrip("/") or API_URL
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -38,7 +38,7 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert version.returncode == 0
     assert version.stdout.startswith("fixwright 0.")
     text = run(tmp_path, "--help").stdout
-    for command in ("serve", "work", "backup", "restore", "demo"):
+    for command in ("serve", "work", "backup", "restore", "app", "demo"):
         assert command in text
 
 
@@ -66,7 +66,7 @@ def test_version_and_help(tmp_path: Path) -> None:
         ),
         pytest.param(
             "work",
-            {"FIXWRIGHT_REPOSITORIES": "github:acme/web"},
+            {"FIXWRIGHT_REPOSITORIES": "github:acme/web", "FIXWRIGHT_GITHUB_PRIVATE_KEY": "x"},
             "FIXWRIGHT_GITHUB_APP_ID: is not set",
             marks=pytest.mark.long,
         ),

@@ -75,6 +75,7 @@ def load_web_settings_with(monkeypatch: pytest.MonkeyPatch, **values: str) -> Co
 
 def test_f108_a_missing_secret_is_one_line_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FIXWRIGHT_WEBHOOK_SECRET")
+    monkeypatch.setenv("FIXWRIGHT_REPOSITORIES", "local:acme/shop")
     with pytest.raises(ConfigurationError) as caught:
         load_web_settings()
     assert str(caught.value) == (

@@ -17,6 +17,9 @@ from store.database import Database
 from store.history import DeliveryRecord, History
 from tests.app.senders import SECRET
 
+UNSET = "(unset)"
+"""The value of a setting that is not to be there at all."""
+
 CONSOLE_TOKEN = "console-token-of-the-tests"
 
 Record = dict[str, Any]
@@ -99,7 +102,7 @@ def running_web_process(data_dir: Path, **settings: str) -> Iterator[WebProcess]
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM],
         cwd=_ROOT,
-        env={**inherited, **own},
+        env={**inherited, **{name: value for name, value in own.items() if value != UNSET}},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -11,6 +11,7 @@ from typing import Any
 from app.demo.github.exchange import Answer, Moved, Refused, Request
 from app.demo.github.hooks import sent_hooks
 from app.demo.github.issue_routes import ISSUE_ROUTES
+from app.demo.github.making import convert
 from app.demo.github.pull_routes import PULL_ROUTES
 from app.demo.github.shapes import (
     Here,
@@ -261,6 +262,7 @@ def _window(items: list[Any], after: str | None, size: int) -> tuple[list[Any], 
 
 APP_ROUTES: list[tuple[str, str, Callable[[GithubState, Request, re.Match[str], str], Answer]]] = [
     ("GET", r"/app", _app),
+    ("POST", r"/app-manifests/([^/]+)/conversions", convert),
     ("GET", r"/app/installations/(\d+)", _installation),
     ("POST", r"/app/installations/(\d+)/access_tokens", _mint),
     ("DELETE", r"/installation/token", _revoke),

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import jwt
 
+from app.demo.github import making
 from app.demo.github.exchange import Answer, Exchange, Judge, Refused, Request, approve
 from app.demo.github.page import page_of
 from app.demo.github.routes import respond
@@ -46,6 +47,8 @@ class GithubServer:
                     server._send(self, 502, None, {})
                 elif self.path.startswith(PREFIX) or self.path.startswith("/api/graphql"):
                     server._api(self, body)
+                elif making.PAGE.fullmatch(self.path.partition("?")[0]):
+                    server._send(self, 302, b"", {"Location": making.register(state, self.path, body)})
                 elif self.path.startswith("/_logs/"):
                     server._log(self)
                 elif page := re.fullmatch(r"/([^/]+/[^/]+)/(?:pull|issues)/(\d+)", self.path):

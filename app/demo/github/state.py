@@ -130,6 +130,16 @@ class GithubState:
         self.installations: dict[str, Installation] = {}
         self.app_permissions = dict(ALL_PERMISSIONS)
         self.app_events = list(EVENTS)
+        self.hook: dict[str, Any] = {
+            "url": "https://fixwright.example.org/webhooks/github",
+            "content_type": "json",
+            "insecure_ssl": "0",
+            "secret": "********",
+        }
+        self.manifests: dict[str, dict[str, Any]] = {}
+        """By their codes, until they are converted."""
+        self.conversion: dict[str, Any] = {}
+        """What a test wants the next conversion's answer to say instead."""
         self.tokens: dict[str, Token] = {}
         self.minted = 0
         self.revoked: list[str] = []

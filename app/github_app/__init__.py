@@ -1,0 +1,1 @@
+"""The GitHub App from nothing: made by a manifest, its keys kept in the data directory."""
