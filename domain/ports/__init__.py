@@ -5,6 +5,7 @@ A method's comment names the errors it may raise; any other error is a fault of 
 
 from domain.ports.agent import Agent, AgentReport, Brief, Localizer, Meter, Observer, PriceList
 from domain.ports.clock import Clock
+from domain.ports.examining import Examination, Examining, Expected, Standing
 from domain.ports.forge import Capability, Forge, LabelChange, Provider, Purpose, WebhookDialect
 from domain.ports.forge_capabilities import (
     Checking,
@@ -63,6 +64,9 @@ __all__ = [
     "Conclusion",
     "Delivery",
     "Errand",
+    "Examination",
+    "Examining",
+    "Expected",
     "Forge",
     "HoldingSecrets",
     "Inbox",
@@ -95,6 +99,7 @@ __all__ = [
     "Shown",
     "Signal",
     "Signer",
+    "Standing",
     "TaskQueue",
     "Watch",
     "WatchLog",
