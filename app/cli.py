@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, receipt, app, schema, config, demo."""
+"""The command line: serve, work, backup, restore, spend, receipt, app, schema, config, doctor, demo."""
 
 from __future__ import annotations
 
@@ -226,6 +226,16 @@ def config_check(
     text, status = check_file(file, as_json=as_json)
     typer.echo(text, nl=False)
     raise typer.Exit(status)
+
+
+@cli.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
+) -> None:
+    """Check settings, machine, sandbox, model and forges; each line ok, warn or fail, with the fix."""
+    from app.doctor.check_up import check_up
+
+    raise typer.Exit(check_up(as_json=as_json))
 
 
 @cli.command()

@@ -25,16 +25,20 @@ def open_forges(
     Raises:
         ConfigurationError: a served repository is on a forge that is not configured, or not rightly.
     """
-    names = {repository.partition(":")[0] for repository in settings.repositories}
-    if settings.local_forge:
-        names.add("local")
-    forges = {name: load_provider(name).forge(_options(name, settings)) for name in sorted(names)}
+    names = forge_names(settings)
+    forges = {name: load_provider(name).forge(forge_options(name, settings)) for name in names}
     for name, forge in forges.items():
         if on_secret is not None and isinstance(forge, HoldingSecrets):
             forge.on_secret(on_secret)
         if isinstance(forge, SelfChecking):
             _check(name, forge)
     return forges
+
+
+def forge_names(settings: WorkerSettings) -> list[str]:
+    """Return the forges that are needed, in order."""
+    names = {repository.partition(":")[0] for repository in settings.repositories}
+    return sorted(names | ({"local"} if settings.local_forge else set()))
 
 
 def close_forges(forges: Mapping[str, Forge]) -> None:
@@ -68,7 +72,8 @@ def _check(name: str, forge: SelfChecking) -> None:
         log.warning("the forge cannot be checked now", forge=name, error=str(error))
 
 
-def _options(name: str, settings: WorkerSettings) -> dict[str, str]:
+def forge_options(name: str, settings: WorkerSettings) -> dict[str, str]:
+    """Return what a provider is made from. Raises ConfigurationError."""
     if name == "local":
         if not settings.local_forge:
             raise ConfigurationError(

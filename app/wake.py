@@ -38,6 +38,15 @@ class Bell:
             return False
         return True
 
+    def is_heard(self) -> bool:
+        """Tell whether there is a listener, without waking it."""
+        try:
+            with _address(self._path) as address, _datagram_socket() as probe:
+                probe.connect(address)
+        except OSError:
+            return False
+        return True
+
     def close(self) -> None:
         """Give the socket back."""
         self._socket.close()

@@ -30,7 +30,7 @@ from app.settings import (
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
-from domain.ports import Ledger, ReceiptLog, SandboxPolicy, Signer
+from domain.ports import Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer
 from domain.ports import PriceList as PriceLookup
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
@@ -213,9 +213,15 @@ def _receipt_key(directory: Path) -> Signer:
     return ReceiptKey(directory)
 
 
+def sandbox_for(settings: WorkerSettings) -> Sandbox:
+    """Return the back end that is set. Raises SandboxError."""
+    uid = settings.sandbox_uid if os.geteuid() == 0 else None
+    return choose_sandbox(_sandbox_wishes(settings, uid))
+
+
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
     uid = settings.sandbox_uid if os.geteuid() == 0 else None
-    sandbox = choose_sandbox(_sandbox_wishes(settings, uid))
+    sandbox = sandbox_for(settings)
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER
     authority = network_variables().get("REQUESTS_CA_BUNDLE")

@@ -113,16 +113,18 @@ class App:
 
         Raises NotFound where the App is not installed or there is no such repository, ForgeError.
         """
-        path = f"/repos/{full_name}/installation"
-        reply = self.call("GET", path)
+        found, repository_id = self.installation_at(full_name)
+        return whole_id(found), repository_id, shapes.part(found, "permissions")
+
+    def installation_at(self, full_name: str) -> tuple[Json, str]:
+        """Return the installation in a repository, all of it, and the repository's id or "". As above."""
+        reply = self.call("GET", f"/repos/{full_name}/installation")
         moved = _BY_ID.fullmatch(within(self.api, reply.location)) if reply.location else None
         if reply.location:
             if moved is None:
                 raise NotFound(f"GitHub sends us elsewhere for the repository {full_name}")
             reply = self.call("GET", moved[0])
-        found = shapes.obj(reply.data, "installation")
-        number = whole_id(found)
-        return number, moved[1] if moved else "", shapes.part(found, "permissions")
+        return shapes.obj(reply.data, "installation"), moved[1] if moved else ""
 
     def granted(self, installation_id: int) -> Json:
         """Return what an installation may do. Raises ForgeError."""

@@ -25,6 +25,8 @@ from domain.ports import (
     Capability,
     CheckReport,
     CiStatus,
+    Examination,
+    Expected,
     LabelChange,
     MissedDelivery,
     Purpose,
@@ -36,6 +38,7 @@ from providers.github.calls import Api, Patience, Reply
 from providers.github.comments import CommentBook
 from providers.github.desk import Desk, Desks
 from providers.github.directory import Directory
+from providers.github.examining import Examiner
 from providers.github.manifest import web_root
 from providers.github.pulls import PullBook
 from providers.github.tokens import Tokens
@@ -102,6 +105,14 @@ class GithubForge:
                 log.error(
                     "the App's installation lacks permissions", repository=name, missing=", ".join(lacking)
                 )
+
+    def examine(self, expected: Expected) -> Iterator[Examination]:
+        """See `Examining`."""
+        looks = Examiner(app=self._app, served=self._served, look_up=self._found_by_name)
+        return looks.examine(expected)
+
+    def _found_by_name(self, full_name: str) -> Repository:
+        return self.repository(self._directory.by_name(full_name).repository_id)
 
     @property
     def identity(self) -> Actor:
@@ -181,7 +192,7 @@ class GithubForge:
 
     def repository_named(self, full_name: str) -> Repository:
         """See `Forge`."""
-        found = self.repository(self._directory.by_name(full_name).repository_id)
+        found = self._found_by_name(full_name)
         if found.full_name.lower() != full_name.lower():
             raise NotFound(f"the repository {full_name} is called {found.full_name} now")
         return found

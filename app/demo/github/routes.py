@@ -135,6 +135,18 @@ def _installation(state: GithubState, request: Request, match: re.Match[str], ur
     return Answer(200, _installation_json(found))
 
 
+def _installations(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
+    _must_be_app(request)
+    return Answer(200, [_installation_json(each) for each in state.installations.values()])
+
+
+def _hook_config(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
+    _must_be_app(request)
+    if not state.hook:
+        raise Refused(404, "Not Found")
+    return Answer(200, state.hook)
+
+
 def _mint(state: GithubState, request: Request, match: re.Match[str], url: str) -> Answer:
     """Give out a token: never with more than asked for, nor than the installation has."""
     _must_be_app(request)
@@ -266,6 +278,8 @@ APP_ROUTES: list[tuple[str, str, Callable[[GithubState, Request, re.Match[str], 
     ("GET", r"/app/installations/(\d+)", _installation),
     ("POST", r"/app/installations/(\d+)/access_tokens", _mint),
     ("DELETE", r"/installation/token", _revoke),
+    ("GET", r"/app/installations", _installations),
+    ("GET", r"/app/hook/config", _hook_config),
     ("GET", r"/app/hook/deliveries", _deliveries),
     ("POST", r"/app/hook/deliveries/(\d+)/attempts", _redeliver),
     ("GET", r"/users/([^/]+)", _user_by_login),

@@ -1,0 +1,1 @@
+"""`fixwright doctor`: everything that the service needs, looked at without changing it."""
