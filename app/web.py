@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 from fastapi import APIRouter, FastAPI
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.group_commit import DeliveryWriter
@@ -59,6 +59,11 @@ def create_app(
         if data_dir is not None and shutil.disk_usage(data_dir).free < LEAST_FREE_BYTES:
             return JSONResponse({"status": "the disk is full"}, status_code=503)
         return JSONResponse({"status": "ok"})
+
+    @behind.get("/setup{rest:path}")
+    async def setup(rest: str) -> PlainTextResponse:
+        """Tell who comes back to the page of the first start that it is over."""
+        return PlainTextResponse("The service is set up. To check it, run: fixwright doctor\n", 404)
 
     if console is not None:
         behind.include_router(console)

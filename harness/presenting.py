@@ -48,7 +48,7 @@ class Manners:
                 log.warning("draft could not be presented", task=task.id, what=what, error=str(error))
 
     def vouch(self, forge: Forge, task: Task, published: Publication) -> None:
-        """Put a check on a pushed commit that says what the harness saw of its tree, where forges have them."""
+        """Put a check on a pushed commit that says what the harness saw of it, where the forge has checks."""
         if Capability.CHECKS not in forge.capabilities or not isinstance(forge, Checking):
             return
         report = CheckReport(

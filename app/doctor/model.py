@@ -51,7 +51,7 @@ def _price(settings: WorkerSettings) -> Lines:
 
 def _key(settings: WorkerSettings) -> Lines:
     subject = "model key"
-    provider = settings.model.partition("/")[0] if "/" in settings.model else "openai"
+    provider = settings.model.partition("/")[0] if "/" in settings.model else "its provider"
     wanted = f"{provider.upper().replace('-', '_')}_API_KEY"
     if settings.api_key.get_secret_value():
         yield ok(subject, "FIXWRIGHT_API_KEY is set")
@@ -62,7 +62,7 @@ def _key(settings: WorkerSettings) -> Lines:
     elif wanted in PROVIDER_KEYS:
         yield fail(subject, f"neither {wanted} nor FIXWRIGHT_API_KEY is set", f"{wanted}=…, for the worker")
     elif found := sorted(provider_keys()):
-        yield ok(subject, f"set: {', '.join(found)}")
+        yield ok(subject, f"{', '.join(found)}; which one {provider} wants is not known here")
     else:
         words = f"no key is set; which one {provider} wants is not known here"
         yield warn(subject, words, "FIXWRIGHT_API_KEY=…, or the provider's own variable, for the worker")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 import typer
@@ -20,7 +21,7 @@ from app.github_app.flow import Done, ManifestFlow
 from app.github_app.lock import CODE_SECONDS, CodeLock
 from app.github_app.pages import SetupPages
 from app.github_app.site import SetupSite
-from app.github_app.stored import DIRECTORY, refuse_second
+from app.github_app.stored import DIRECTORY, Room
 from app.http_limits import Ending, PunctualHttp, PunctualServer
 from app.log import configure_logging
 from app.settings import CommonSettings, github_settings_given, load_common_settings
@@ -52,6 +53,7 @@ def create(command: Command) -> None:
 
     Raises:
         AlreadyConfigured: there is an App, and it is not to be replaced.
+        StoreUnavailable: its keys could not be stored.
         ConfigurationError: a setting or an option is wrong, or nobody finished in time.
     """
     settings = load_common_settings()
@@ -65,7 +67,8 @@ def create(command: Command) -> None:
 def _prepared(
     command: Command, settings: CommonSettings, given: dict[str, str]
 ) -> tuple[ManifestFlow, Wishes]:
-    refuse_second(settings.data_dir, replace=command.replace)
+    with Room(settings.data_dir, replace=command.replace):
+        pass  # what cannot be stored is better known before somebody goes to GitHub
     public_url = command.public_url or settings.public_url
     if not public_url:
         raise ConfigurationError(
@@ -81,19 +84,16 @@ def _prepared(
 
 def _made(flow: ManifestFlow, wishes: Wishes, settings: CommonSettings) -> Done:
     """Serve the flow until the App is made. Raises ConfigurationError when it takes too long."""
-    codes: list[str] = []
-    lock = CodeLock(codes.append)
-    site = SetupSite(
-        flow=flow,
-        lock=lock,
-        repositories=tuple(sorted(settings.repositories)),
-        wishes=wishes,
-        taken_up=False,
-    )
-    lock.renew()
     with socket.create_server(("127.0.0.1", 0)) as listener, _ending(flow) as ending:
-        port = listener.getsockname()[1]
-        _invite(f"http://127.0.0.1:{port}/setup/once/{codes[0]}", port, web_root(flow.api_url))
+        lock = CodeLock(partial(_invite, listener.getsockname()[1], web_root(flow.api_url)))
+        site = SetupSite(
+            flow=flow,
+            lock=lock,
+            repositories=tuple(sorted(settings.repositories)),
+            wishes=wishes,
+            taken_up=False,
+        )
+        lock.renew()
         _run(SetupPages(site), listener, ending)
     if flow.done is None:
         raise ConfigurationError("no App was made; start the command again")
@@ -138,11 +138,12 @@ def _run(pages: SetupPages, listener: socket.socket, ending: Ending) -> None:
     PunctualServer(config, ending=ending).run(sockets=[listener])
 
 
-def _invite(address: str, port: int, github: str) -> None:
+def _invite(port: int, github: str, code: str) -> None:
+    """Print the address that opens the page. Once it is too old, the next one is printed for who comes."""
     minutes = timedelta(seconds=CODE_SECONDS) // timedelta(minutes=1)
     lines = [
         f"Open this address in a browser on this machine, within {minutes} minutes. It opens once:",
-        f"\n  {address}\n",
+        f"\n  http://127.0.0.1:{port}/setup/once/{code}\n",
         "No browser here? Bring the port to your own machine, and open the same address there:",
         f"\n  ssh -N -L {port}:127.0.0.1:{port} {socket.gethostname()}\n",
         f"You look the App over there, and create it on {github}. Waiting; Ctrl-C ends without an App.",

@@ -19,6 +19,7 @@ from app.github_app.site import SetupSite
 from app.github_app.waiting import LOOK_SECONDS, is_configured
 from app.http_limits import Ending
 from app.setting_groups import WebSettings
+from providers.github.plugin import checked_api_url
 
 log = structlog.get_logger(__name__)
 
@@ -27,10 +28,13 @@ Serve = Callable[[Starlette, Ending], None]
 
 
 def serve_until_configured(settings: WebSettings, serve: Serve) -> bool:
-    """Serve the setup page. Returns True once an App is in place, False when asked to stop before."""
+    """Serve the setup page. Returns True once an App is in place, False when asked to stop before.
+
+    Raises ConfigurationError where GitHub's address is none.
+    """
     lock = CodeLock(partial(_announce, settings))
     site = SetupSite(
-        flow=ManifestFlow(settings.data_dir, settings.github_api_url),
+        flow=ManifestFlow(settings.data_dir, checked_api_url(settings.github_api_url)),
         lock=lock,
         public_url=settings.public_url,
         repositories=tuple(sorted(settings.repositories)),
@@ -50,6 +54,7 @@ def _announce(settings: WebSettings, code: str) -> None:
         code=code,
         page=f"{settings.public_url or f'http://{here}:{settings.port}'}/setup",
         minutes=round(CODE_SECONDS / 60),
+        instead="FIXWRIGHT_WEBHOOK_SECRET, where the App was made by hand",
     )
 
 

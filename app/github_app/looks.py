@@ -48,6 +48,7 @@ class Looks:
         shown = wishes or Wishes(
             name=f"fixwright-{secrets.token_hex(3)}", public_url=self._site.public_url, organization=""
         )
+        problem = problem[:1].upper() + problem[1:]
         values = {"stamp": stamp, "wishes": shown, "problem": problem, "longest": LONGEST_NAME}
         status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
         return self._page("setup_wishes.html", {**values, "public_url": self._site.public_url}, status)
@@ -77,15 +78,17 @@ class Looks:
 
     def notice(self, title: str, words: str, status: HTTPStatus) -> Response:
         """Say one thing."""
-        return self._page("setup_notice.html", {"title": title, "words": words}, status)
+        values = {"title": title, "words": words, "is_setup_next": False}
+        return self._page("setup_notice.html", values, status)
 
     def not_yet(self, status: HTTPStatus) -> Response:
         """Say that there is no service yet, and the way to one."""
         words = (
-            "Nothing is served before a GitHub App is configured. An operator opens /setup here with the "
-            "one-time code from the log of the service, or runs `fixwright app create`."
+            "Nothing is served before a GitHub App is configured. The operator opens the setup page with the "
+            "one-time code from the log of the service, or runs: fixwright app create"
         )
-        page = self.notice("Not configured yet", words, status)
+        values = {"title": "Not configured yet", "words": words, "is_setup_next": True}
+        page = self._page("setup_notice.html", values, status)
         page.headers["Retry-After"] = "300"
         return page
 

@@ -72,7 +72,7 @@ class SetupPages:
         session = self._session(request)
         if self.site.lock.is_open(session):
             if self.site.wishes is not None:
-                return self._asking(session, self.site.wishes, f"http://{request.headers['host']}")
+                return await self._asking(session, self.site.wishes, f"http://{request.headers['host']}")
             return self.looks.wishes(self.site.lock.stamp(session), None, "")
         self.site.lock.renew()
         return self._locked(request, "", HTTPStatus.OK)
@@ -120,7 +120,7 @@ class SetupPages:
             wishes = checked(asked)
         except ConfigurationError as error:
             return self.looks.wishes(self.site.lock.stamp(session), asked, str(error))
-        return self._asking(session, wishes, request.headers.get("origin", ""))
+        return await self._asking(session, wishes, request.headers.get("origin", ""))
 
     async def callback(self, request: Request) -> Response:
         """Take what GitHub's page sends back."""
@@ -166,9 +166,10 @@ class SetupPages:
 
         return answer
 
-    def _asking(self, session: str, wishes: Wishes, origin: str) -> Response:
+    async def _asking(self, session: str, wishes: Wishes, origin: str) -> Response:
         root = self.site.root_for(origin)
-        asking = self.site.flow.begin(session, wishes, f"{root}/setup/callback")
+        # Another tab may be waiting for GitHub inside the flow.
+        asking = await asyncio.to_thread(self.site.flow.begin, session, wishes, f"{root}/setup/callback")
         return self.looks.review(wishes, asking)
 
     async def _form(self, request: Request) -> tuple[dict[str, str], str]:

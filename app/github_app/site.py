@@ -33,19 +33,23 @@ class SetupSite:
 
         Anything else is a name that somebody else has pointed here.
         """
-        public = urlsplit(self.public_url).netloc.lower()
-        return _NEAR.fullmatch(host) is not None or bool(public and host.lower() == public)
+        return _NEAR.fullmatch(host) is not None or self._is_public(host)
 
     def root_for(self, origin: str) -> str:
         """Return the address that a browser of this origin has the page under, "" for a foreign one."""
         scheme, _, host = origin.partition("://")
         if scheme == "http" and _NEAR.fullmatch(host):
             return origin
-        parts = urlsplit(self.public_url)
-        is_public = bool(self.public_url) and origin.lower() == f"{parts.scheme}://{parts.netloc}".lower()
+        is_public = scheme == urlsplit(self.public_url).scheme and self._is_public(host)
         return self.public_url if is_public else ""
 
     def is_secure(self, host: str) -> bool:
         """Tell whether a browser that says this Host came by https."""
+        return urlsplit(self.public_url).scheme == "https" and self._is_public(host)
+
+    def _is_public(self, host: str) -> bool:
+        """Tell whether a browser at the public address says this Host; it leaves the usual port out."""
         parts = urlsplit(self.public_url)
-        return parts.scheme == "https" and host.lower() == parts.netloc.lower()
+        usual = {"https": ":443", "http": ":80"}.get(parts.scheme, "")
+        public = parts.netloc.lower().removesuffix(usual)
+        return bool(public) and host.lower().removesuffix(usual) == public

@@ -247,7 +247,9 @@ def _fix_of_delivery(record: Json) -> str:
 
 def _fix_of(error: FixwrightError) -> str:
     if isinstance(error, AppRefused):
-        return "make a new key on the App's page, or the App anew: fixwright app create --replace"
+        return (
+            "set the clock, or make a new key on the App's page, or a new App: fixwright app create --replace"
+        )
     if isinstance(error, NotFound):
         return "check the name, and where the App is installed"
     return "try again later; https://www.githubstatus.com tells of outages"

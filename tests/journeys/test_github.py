@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,6 +46,8 @@ SECONDS = 200
 class Place:
     """A GitHub with one repository, the service beside it, and a model that plays the demo's script."""
 
+    secret = SECRET
+
     def __init__(self, data: Path) -> None:
         scenario = scenario_named("fix")
         self.case: Case = load_case(scenario.case)
@@ -62,10 +65,16 @@ class Place:
         )
         self.world.grant(self.repository.id, self.maintainer, Permission.MAINTAIN)
         self.model.start()
-        self.service = Service(data, self._settings(data), inherited_environment())
+        self.service = self._service(data)
         self.service.start()
-        self.queue = SqliteTaskQueue(Database(self.service.database), SystemClock())
         self._sent = 0
+
+    @functools.cached_property
+    def queue(self) -> SqliteTaskQueue:
+        return SqliteTaskQueue(Database(self.service.database), SystemClock())
+
+    def _service(self, data: Path) -> Service:
+        return Service(data, self._settings(data), inherited_environment())
 
     def _settings(self, data: Path) -> dict[str, str]:
         return {
@@ -98,7 +107,7 @@ class Place:
                 "Content-Type": "application/json",
                 "X-GitHub-Event": hook.event,
                 "X-GitHub-Delivery": hook.guid,
-                "X-Hub-Signature-256": sign(hook.payload, SECRET.encode()),
+                "X-Hub-Signature-256": sign(hook.payload, self.secret.encode()),
             }
             address = f"{self.service.address}/webhooks/github"
             decisions.append(httpx.post(address, content=hook.payload, headers=headers).json()["decision"])

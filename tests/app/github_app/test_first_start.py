@@ -84,7 +84,8 @@ def test_an_app_that_the_command_line_made_is_taken_up_too(tmp_path: Path) -> No
             room.keep(APP, KEYS)
         port = second_port(web)
         assert httpx.get(f"http://127.0.0.1:{port}/healthz").json() == {"status": "ok"}
-        assert httpx.get(f"http://127.0.0.1:{port}/setup").status_code == 404
+        over = httpx.get(f"http://127.0.0.1:{port}/setup/callback?code=x&state=y")
+        assert over.status_code == 404 and "fixwright doctor" in over.text
         assert deliver(port, KEYS["webhook-secret"]).status_code == 202
         assert deliver(port, "x" * 40).status_code == 401
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -11,8 +13,9 @@ from structlog.testing import capture_logs
 
 from app.demo.github.state import Fault
 from app.github_app.lock import TRIES
+from providers.github.making import CreatedApp
 from providers.github.manifest import Wishes
-from tests.app.github_app.conftest import HERE, PUBLIC, Github, Hours, Setup, enter, stamp_of, wish
+from tests.app.github_app.conftest import HERE, PUBLIC, Github, Hours, Setup, enter, hasty, stamp_of, wish
 
 
 def test_the_way_from_the_code_to_the_app(github: Github, setup: Setup) -> None:
@@ -276,3 +279,45 @@ def test_each_page_finds_its_style(setup: Setup) -> None:
     for page in (browser.get("/setup"), browser.get("/console"), browser.get("/setup/callback")):
         href = re.search(r'rel="stylesheet" href="([^"]+)"', page.text)
         assert href is not None and browser.get(urlsplit(href[1]).path).status_code == 200
+
+
+def test_a_github_that_is_slow_does_not_hold_up_the_other_tabs(github: Github, setup: Setup) -> None:
+    browser = setup.opened()
+    back = github.press(wish(browser).text)
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(api_url: str, code: str) -> CreatedApp:
+        asked.set()
+        assert go_on.wait(20)
+        return hasty(api_url, code)
+
+    setup.site.flow._make = slow
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(browser.get, back)
+        assert asked.wait(20)
+        assert setup.browser().get("/healthz").status_code == 200
+        assert setup.browser().get("/setup").status_code == 200
+        go_on.set()
+        assert "is made" in waiting.result(20).text
+
+
+@pytest.mark.parametrize(
+    ("public_url", "host", "is_ours"),
+    [
+        ("https://x.example:443", "x.example", True),
+        ("https://x.example", "X.Example:443", True),
+        ("https://x.example:8443", "x.example:8443", True),
+        ("https://x.example:8443", "x.example", False),
+        ("http://x.example", "x.example:80", True),
+        ("http://x.example", "x.example:443", False),
+        ("", "", False),
+        ("", ":443", False),
+    ],
+)
+def test_the_usual_port_may_be_left_out(setup: Setup, public_url: str, host: str, is_ours: bool) -> None:
+    site = replace(setup.site, public_url=public_url)
+    assert site.is_ours(host) is is_ours
+    scheme = public_url.partition(":")[0]
+    assert bool(site.root_for(f"{scheme}://{host}")) is is_ours
+    other = {"https": "http", "http": "https"}.get(scheme, "https")
+    assert not site.root_for(f"{other}://{host}")
