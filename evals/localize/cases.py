@@ -16,7 +16,7 @@ CASES = "dev.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One issue. `functions` are "path:Class.method"; `archive` names the source distribution and its hash."""
+    """one issue. `functions` are "path:Class.method"; `archive` names the sources and their hash."""
 
     id: str
     repository: str

@@ -41,7 +41,7 @@ DOOR = "tests/app/test_door.py"
 
 _PROFILE = "harness/sandbox/profile.py"
 _LAUNCH = "harness/sandbox/launch.py"
-_CONFIG = "domain/repo_config.py"
+_CONFIG = "domain/repo_yaml.py"
 _RUNNER = "harness/git/runner.py"
 
 
