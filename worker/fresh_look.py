@@ -100,6 +100,9 @@ class FreshLook:
         return _withdrawn(f"`{removed.actor.login}` took the label `{removed.label}` off.")
 
     def _requester(self, task: Task) -> Hindrance | None:
+        if task.requested_by.id == self.serving.own_ids.get(task.issue.forge):
+            detail = "The service asks itself for nothing."
+            return Hindrance(trigger=Trigger.CANCELLED, reason=Reason.NOT_PERMITTED, detail=detail)
         permission = self.forge.permission_of(task.issue.repository_id, task.requested_by)
         if may_trigger(permission, task.requested_by):
             return None
