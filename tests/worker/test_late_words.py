@@ -134,6 +134,7 @@ def test_a_pull_request_that_was_closed_and_opened_again_is_open(notes: Town) ->
     assert notes.decisions() == ["outdated: the pull request is open"]
 
 
+@pytest.mark.long
 def test_an_issue_that_is_locked_while_it_waits_or_runs_is_left(notes: Town) -> None:
     issue = notes.issue("docs")
 

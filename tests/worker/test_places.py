@@ -137,6 +137,7 @@ def test_f120_what_was_parked_goes_on_from_its_last_step_when_the_place_is_back(
     assert recorded(notes) == ["resumed: 1"]
 
 
+@pytest.mark.long
 def test_f117_a_requester_who_loses_the_right_meanwhile_gets_nothing_published(notes: Town) -> None:
     notes.issue("docs")
 
@@ -344,6 +345,7 @@ def test_an_errand_waits_for_a_forge_that_is_away(notes: Town) -> None:
     assert notes.stands == PARKED and recorded(notes) == ["blocked: 1"]
 
 
+@pytest.mark.long
 def test_one_repository_out_of_reach_does_not_hold_up_another(notes: Town) -> None:
     """Its task is set aside with the reason, and the next one is worked on."""
     notes.issue("docs")
@@ -359,6 +361,7 @@ def test_one_repository_out_of_reach_does_not_hold_up_another(notes: Town) -> No
     assert [task.state for task in notes.queue.tasks()] == [State.IN_REVIEW, State.BLOCKED]
 
 
+@pytest.mark.long
 def test_news_of_a_large_installation_are_gone_through_some_at_a_time(notes: Town) -> None:
     """Each look may take long, and a lease must not run out meanwhile."""
     names = [f"acme/number-{number}" for number in range(12)]
