@@ -69,9 +69,10 @@ class FreshLook:
             return _parked(Reason.OUT_OF_REACH, f"The repository cannot be reached: {error}.")
         if not lacking:
             return None
+        named = ", ".join(lacking)
         return _parked(
             Reason.OUT_OF_REACH,
-            f"The service lacks the permissions {', '.join(lacking)} here; the repository's owner grants them.",
+            f"The service lacks the permissions {named} here; the repository's owner grants them.",
         )
 
     def repository(self, repository_id: str) -> Repository | Hindrance:
