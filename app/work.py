@@ -56,6 +56,7 @@ from harness.toolbox import COMMANDS, TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.contracts import SqliteContracts
 from store.database import Database
+from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
 from store.tasks import SqliteTaskQueue
@@ -92,7 +93,8 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     ledger = SqliteLedger(database, clock)
     contracts = SqliteContracts(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
-    errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0)
+    errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock)
+    errands.inbox = SqliteInbox(database, settings.labels)
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)

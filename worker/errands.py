@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 import structlog
 
 from domain.errors import ForgeError, ForgeUnavailable
 from domain.events import CommandGiven, IssueLabelled
+from domain.model import Issue
 from domain.noted import InstallationChanged, RepositoryChanged
-from domain.policy import Serving, may_trigger
-from domain.ports import Admission, Errand, Forge, TaskQueue
+from domain.policy import AGE_WINDOW, Serving, admit, may_trigger
+from domain.ports import Admission, Clock, Errand, Forge, Inbox, TaskQueue
 from domain.text import clip
-from worker import announce
+from worker import announce, synthetic
 from worker.places import PlaceDesk
 
 log = structlog.get_logger(__name__)
+
+PLACES_AT_ONCE = 5
+"""Repositories of one installation looked at in one round: a lease must not run out meanwhile."""
 
 MOST_AT_ONCE = 100
 """Errands looked at in one round. Forges bound how much may be written: one comment of these a round."""
@@ -27,14 +33,27 @@ class ErrandDesk:
     """Does errands one by one, in the order in which they came. Not for several threads at once."""
 
     def __init__(
-        self, queue: TaskQueue, forges: Mapping[str, Forge], serving: Serving, *, is_swept: bool = True
+        self,
+        queue: TaskQueue,
+        forges: Mapping[str, Forge],
+        serving: Serving,
+        *,
+        is_swept: bool = True,
+        clock: Clock | None = None,
     ) -> None:
-        """`is_swept` says whether sweeps take up later what has no room now."""
+        """`is_swept` says whether sweeps take up later what has no room now.
+
+        Without a clock and an inbox, what the door took for too old stays so.
+        """
+        self._clock = clock
         self._queue = queue
         self._forges = forges
         self._serving = serving
         self._is_swept = is_swept
         self.places = PlaceDesk(queue, forges, serving)
+        self.inbox: Inbox | None = None
+        """Where a label goes that was put on just now, though its delivery says otherwise."""
+        self._half_done: dict[int, dict[str, str]] = {}
 
     def clear(self) -> None:
         """Do what is to be done; what a forge keeps us from waits for the next time.
@@ -54,28 +73,42 @@ class ErrandDesk:
                 continue
             except ForgeError as error:
                 decision = f"refused: {error}"
+            if decision is None:
+                continue
+            self._half_done.pop(errand.id, None)
             self._queue.end_errand(errand, clip(decision, _MOST_DECISION))
             log.info("errand done", errand=errand.id, kind=type(errand.event).__name__, decision=decision)
 
-    def _do(self, errand: Errand) -> str:
+    def _do(self, errand: Errand) -> str | None:
+        """Return what came of it, or None where there is more to do next time."""
         event = errand.event
         if isinstance(event, RepositoryChanged):
             self._warn_of_name(event)
             return self.places.settle(event.forge, event.repository_id, event.action).decision
         if isinstance(event, InstallationChanged):
-            return self._installation(event)
+            return self._installation(errand.id, event)
         if isinstance(event, IssueLabelled | CommandGiven):
             return self._say_why_not(event, errand.admission)
         return "nothing to do"
 
-    def _installation(self, event: InstallationChanged) -> str:
+    def _installation(self, errand_id: int, event: InstallationChanged) -> str | None:
         """Look at the places that it may be about; which of them it is about, the forge knows."""
-        done = [
-            f"{name}: {self.places.settle(event.forge, repository_id).decision}"
-            for repository_id, name in self._queue.places(event.forge)
-            if _concerns(event, name)
-        ]
-        return "; ".join(done) or "no task there"
+        done = self._half_done.setdefault(errand_id, {})
+        places = {place: name for place, name in self._queue.places(event.forge) if _concerns(event, name)}
+        left = [place for place in places if place not in done]
+        for place in left[:PLACES_AT_ONCE]:
+            done[place] = f"{places[place]}: {self._settled(event.forge, place)}"
+        if len(left) > PLACES_AT_ONCE:
+            return None
+        return "; ".join(done.values()) or "no task there"
+
+    def _settled(self, forge: str, place: str) -> str:
+        try:
+            return self.places.settle(forge, place).decision
+        except ForgeUnavailable:
+            raise
+        except ForgeError as error:
+            return f"refused: {error}"
 
     def _warn_of_name(self, event: RepositoryChanged) -> None:
         """Tell the operator of a served repository whose new name is on no list: new labels go unheard."""
@@ -102,11 +135,35 @@ class ErrandDesk:
         permission = forge.permission_of(event.issue.repository_id, event.actor)
         if not may_trigger(permission, event.actor):
             return "not said: not permitted"
+        if isinstance(event, IssueLabelled) and admission is Admission.TOO_OLD:
+            late = self._brought_in(forge, event, issue)
+            if late:
+                return late
         if admission is Admission.QUEUE_FULL:
             forge.add_comment(event.issue, "queue-full", announce.queue_full(self._is_swept))
         else:
             forge.add_comment(event.issue, f"too-old-{_key(event)}", announce.TOO_OLD)
         return "said"
+
+    def _brought_in(self, forge: Forge, event: IssueLabelled, issue: Issue) -> str:
+        """Queue an issue whose label was put on just now; "" where it was not.
+
+        A delivery brings the time of the issue's last change for that of the label, which some forges do not
+        count as a change. The forge's own history of labels knows better.
+        """
+        name, now = event.label.strip().lower(), self._clock.now() if self._clock else None
+        put_on = [
+            change
+            for change in forge.label_changes(event.issue)
+            if change.added and change.label.strip().lower() == name and change.actor.id == event.actor.id
+        ]
+        if self.inbox is None or now is None or not put_on or now - put_on[-1].at > AGE_WINDOW:
+            return ""
+        repository = forge.repository(event.issue.repository_id)
+        as_labelled = replace(issue, title=event.title, body=event.body)
+        delivery = synthetic.labelled(repository, as_labelled, put_on[-1], now)
+        (answer,) = self.inbox.accept([delivery], partial(admit, serving=self._serving))
+        return f"put on just now, as the forge's history has it: {answer.admission}"
 
 
 def _concerns(event: InstallationChanged, name: str) -> bool:

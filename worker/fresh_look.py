@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from domain.errors import NotFound, PermissionRefused
 from domain.model import Issue, Reason, Repository, Task
 from domain.policy import Serving, may_trigger
-from domain.ports import Forge, TaskQueue
+from domain.ports import Forge, KnowingItsRights, TaskQueue
 from domain.reconcile import has_lost_label, missed_removal
 from domain.states import Trigger
 
@@ -55,7 +55,25 @@ class FreshLook:
     def place(self, task: Task) -> Repository | Hindrance:
         """Return the task's repository as it is now, or why nothing can be written to it."""
         found = self.repository(task.issue.repository_id)
-        return found if isinstance(found, Hindrance) else self.standing(task, found)
+        if isinstance(found, Hindrance):
+            return found
+        return self.rights(task.issue.repository_id) or self.standing(task, found)
+
+    def rights(self, repository_id: str) -> Hindrance | None:
+        """Return which of our own permissions are lacking for a draft, or None."""
+        if not isinstance(self.forge, KnowingItsRights):
+            return None
+        try:
+            lacking = self.forge.lacking_rights(repository_id)
+        except (NotFound, PermissionRefused) as error:
+            return _parked(Reason.OUT_OF_REACH, f"The repository cannot be reached: {error}.")
+        if not lacking:
+            return None
+        named = ", ".join(lacking)
+        return _parked(
+            Reason.OUT_OF_REACH,
+            f"The service lacks the permissions {named} here; the repository's owner grants them.",
+        )
 
     def repository(self, repository_id: str) -> Repository | Hindrance:
         """Return a repository as it is now, or why it cannot be reached."""
@@ -100,6 +118,9 @@ class FreshLook:
         return _withdrawn(f"`{removed.actor.login}` took the label `{removed.label}` off.")
 
     def _requester(self, task: Task) -> Hindrance | None:
+        if task.requested_by.id == self.serving.own_ids.get(task.issue.forge):
+            detail = "The service asks itself for nothing."
+            return Hindrance(trigger=Trigger.CANCELLED, reason=Reason.NOT_PERMITTED, detail=detail)
         permission = self.forge.permission_of(task.issue.repository_id, task.requested_by)
         if may_trigger(permission, task.requested_by):
             return None

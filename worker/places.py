@@ -57,12 +57,13 @@ class PlaceDesk:
             return Settled(decision=why, can_be_read=forge is not None)
         look = FreshLook(queue=self._queue, forge=forge, serving=self._serving)
         found = look.repository(repository_id)
+        lacking = None if isinstance(found, Hindrance) else look.rights(repository_id)
         done: Counter[str] = Counter()
         for task in tasks:
             if isinstance(found, Hindrance) and action == "deleted":
                 done[self._move(task, Trigger.CANCELLED, Reason.WITHDRAWN, DELETED)] += 1
             else:
-                done[self._settle_task(look, task, found, action)] += 1
+                done[self._settle_task(look, task, lacking or found, action)] += 1
         decision = ", ".join(f"{what}: {count}" for what, count in sorted(done.items()))
         return Settled(decision=decision, can_be_read=not isinstance(found, Hindrance))
 

@@ -154,17 +154,20 @@ class Settler:
     def _not_verified(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
         ends = attempt if result.outcome not in LEFT_OPEN else None
         plan = self._plan(replace(task, attempts=task.attempts + 1) if ends else task, result)
+        keeps = ends is not None and plan.trigger is Trigger.BLOCKED and result.wip is not None
+        hindrance = self.look.before_publishing(task, self.was_private) if keeps else None
+        if hindrance is not None:
+            return self.stop(task, hindrance)  # parked with its attempt open, it comes here again
         if ends is not None:
             self.receipts.write(task, ends, result)
-        detail = result.detail
-        if ends is not None and plan.trigger is Trigger.BLOCKED:
-            detail += self._keep(task, ends, result)
+        if ends is not None and keeps:
+            self._keep(task, ends, result)
         moved = self.queue.move(
             task,
             plan.trigger,
             Landing(
                 reason=plan.reason,
-                detail=self._for_record(detail),
+                detail=self._for_record(result.detail),
                 not_before=plan.not_before,
                 recoveries=plan.recoveries,
                 ending=(ends, result.outcome) if ends else None,
@@ -196,15 +199,10 @@ class Settler:
             retry_after=result.retry_after,
         )
 
-    def _keep(self, task: Task, attempt: Attempt, result: AttemptResult) -> str:
-        """Push unfinished work, so that nothing is lost; return why not, where it must not be pushed."""
-        if self.publisher is None or result.wip is None or result.start is None:
-            return ""
-        hindrance = self.look.before_publishing(task, self.was_private)
-        if hindrance is not None:
-            return f"\n\nThe unfinished work is kept here and not pushed: {hindrance.detail}"
-        self.publisher.push_wip(task, attempt, result.start, result.wip, result.house)
-        return ""
+    def _keep(self, task: Task, attempt: Attempt, result: AttemptResult) -> None:
+        """Push unfinished work, so that nothing is lost."""
+        if self.publisher is not None and result.wip is not None and result.start is not None:
+            self.publisher.push_wip(task, attempt, result.start, result.wip, result.house)
 
     def _say_why_it_waits(self, task: Task, plan: Settlement, result: AttemptResult) -> None:
         if plan.trigger is Trigger.RETRIED:

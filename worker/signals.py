@@ -186,20 +186,24 @@ class SignalDesk:
         return "" if _same_text(now, event.text) else "the comment was edited"
 
     def _on_edit(self, task: Task) -> str:
-        """Say once of each later text of an issue that it is not what is worked on."""
+        """Say once in each run that another text of the issue is not what is worked on.
+
+        Not of each text: its author may be anybody, and could have us write as many comments.
+        """
         forge = self._forge_of(task)
         issue = forge.issue(task.issue)
         now = snapshot_hash(issue.title, issue.body)
         if task.state is not State.RUNNING or now == snapshot_hash(task.title, task.body):
             return "nothing to do: not being worked on, or the same text"
-        forge.add_comment(task.issue, f"edited-{now[:16]}-{task.id}", announce.EDITED)
+        forge.add_comment(task.issue, f"edited-{task.id}-{task.generation}", announce.EDITED)
         return "said that the earlier text is worked on"
 
     def _why_outdated(self, event: Event, task: Task) -> str:
         """Return what shows that an event came late or out of order, or "": what stands now decides."""
         if isinstance(event, PullClosed) and not event.merged:
             pull = self._forge_of(task).find_pull(task.issue.repository_id, event.head_branch)
-            return "the pull request is open" if pull is not None and pull.is_open else ""
+            is_open = pull is not None and pull.is_open and pull.number == event.issue.number
+            return "the pull request is open" if is_open else ""
         if not isinstance(event, IssueLabelled | IssueUnlabelled | IssueClosed | IssueChanged):
             return ""
         try:
@@ -268,6 +272,8 @@ class SignalDesk:
     def _permission(self, signal: Signal, task: Task) -> Permission:
         if isinstance(signal.event, Noted | Uninteresting):
             return Permission.NONE
+        if signal.event.actor.id == self._serving.own_ids.get(task.issue.forge):
+            return Permission.NONE  # ours, where the service acts under a plain user's account
         return self._forge_of(task).permission_of(task.issue.repository_id, signal.event.actor)
 
 

@@ -196,6 +196,14 @@ class HoldingSecrets(Protocol):
 
 
 @runtime_checkable
+class KnowingItsRights(Protocol):
+    """A forge that can tell, before anything is tried, what it may not do and publishing takes."""
+
+    def lacking_rights(self, repository_id: str) -> tuple[str, ...]:
+        """Return the permissions that are lacking in a repository, in the forge's own words."""
+
+
+@runtime_checkable
 class SelfChecking(Protocol):
     """A forge that can tell at the start whether it is set up rightly."""
 

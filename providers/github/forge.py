@@ -197,6 +197,11 @@ class GithubForge:
             raise NotFound(f"the repository {full_name} is called {found.full_name} now")
         return found
 
+    def lacking_rights(self, repository_id: str) -> tuple[str, ...]:
+        """See `KnowingItsRights`: what the installation has granted, as GitHub has it now."""
+        place = self._directory.by_id(repository_id)
+        return needs.missing(self._app.granted(place.installation_id), needs.PUBLISHING)
+
     def labelled_issues(
         self, repository_id: str, labels: Sequence[str], *, changed_since: datetime
     ) -> Iterator[Issue]:

@@ -28,6 +28,9 @@ REQUIRED: Mapping[str, str] = {
 }
 """What an App must have been given, and every installation must have accepted."""
 
+PUBLISHING: Mapping[str, str] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+"""What a draft takes: looked at before a model is paid."""
+
 OPTIONAL: Mapping[str, str] = {"statuses": "read"}
 """Without it, continuous integration that reports by commit statuses is not seen in private repositories.
 

@@ -134,6 +134,7 @@ def test_a_pull_request_that_was_closed_and_opened_again_is_open(notes: Town) ->
     assert notes.decisions() == ["outdated: the pull request is open"]
 
 
+@pytest.mark.long
 def test_an_issue_that_is_locked_while_it_waits_or_runs_is_left(notes: Town) -> None:
     issue = notes.issue("docs")
 
@@ -200,10 +201,40 @@ def test_f115_a_label_that_comes_after_more_than_a_day_begins_nothing_and_is_spo
         Admission.NOTED,
         Admission.TOO_OLD,
     ]
+    notes.clock.moment = datetime.now(UTC) + timedelta(hours=25)
     decide(notes)
     decide(notes)
     assert notes.queue.tasks() == [] and errands(notes) == ["said"]
     assert notes.text(issue).count("more than a day late") == 1
+
+
+def test_f115_a_label_of_today_on_an_issue_of_long_ago_begins_as_it_was_labelled(notes: Town) -> None:
+    """Where a forge does not count a label as a change, its delivery tells the time of an older one."""
+    issue = notes.world.open_issue(notes.repository.id, notes.stranger, title="Lamp", body="As approved.")
+    notes.world.label(issue, notes.maintainer, "docs")
+    held = hold_back(notes)
+    notes.world.edit_issue(issue, notes.stranger, body="Rewritten.")
+    hold_back(notes)
+    assert bring(notes, held, datetime.now(UTC) + timedelta(hours=25))[-1] is Admission.TOO_OLD
+    notes.clock.moment = datetime.now(UTC)
+    decide(notes)
+    assert errands(notes) == ["put on just now, as the forge's history has it: queued"]
+    assert (notes.task.state, notes.task.body) == (State.QUEUED, "As approved.")
+    assert notes.task.requested_by == notes.maintainer and notes.said(issue) == []
+
+
+@pytest.mark.long
+def test_an_author_cannot_have_us_write_as_many_comments_as_there_are_edits(notes: Town) -> None:
+    issue = notes.issue("docs")
+
+    def edit() -> None:
+        for number in range(20):
+            notes.world.edit_issue(issue, notes.stranger, body=f"Text {number}.")
+            tell(notes, issue, "edited", body_changed=True)
+            notes.loop().shop.desk.clear()
+
+    notes.loop(plays(WRITE, "true now"), sandbox=Stage({"true now": edit})).turn()
+    assert notes.text(issue).count("has been edited since") == 1
 
 
 @pytest.mark.parametrize("why", ["stranger", "off", "closed"])

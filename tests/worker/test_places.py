@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -136,6 +137,7 @@ def test_f120_what_was_parked_goes_on_from_its_last_step_when_the_place_is_back(
     assert recorded(notes) == ["resumed: 1"]
 
 
+@pytest.mark.long
 def test_f117_a_requester_who_loses_the_right_meanwhile_gets_nothing_published(notes: Town) -> None:
     notes.issue("docs")
 
@@ -210,13 +212,21 @@ def test_a_label_that_somebody_without_rights_took_off_changes_nothing(notes: To
 
 
 @pytest.mark.long
-def test_f120_unfinished_work_is_not_pushed_to_where_nothing_may_be_written(notes: Town) -> None:
-    notes.issue("docs")
+def test_f120_unfinished_work_is_pushed_when_its_place_is_back_and_not_before(notes: Town) -> None:
+    issue = notes.issue("docs")
     stage = Stage({"true now": lambda: archive(notes)})
-    notes.loop(plays(WRITE, "true now", "true"), caps=caps(max_iterations=2), sandbox=stage).turn()
+    few = caps(max_iterations=2)
+    notes.loop(plays(WRITE, "true now", "true"), caps=few, sandbox=stage).turn()
+    assert notes.stands == PARKED and nothing_published(notes)
+    spent = notes.ledger.spent_on_task(notes.task.id)
+
+    unarchive(notes)
+    tell(notes, "unarchived")
+    notes.loop(plays(WRITE, "true now", "true"), caps=few).turn()
+
     assert notes.stands == (State.BLOCKED, Reason.TASK_LIMIT)
-    assert "kept here and not pushed: The repository is archived" in notes.task.detail
-    assert nothing_published(notes)
+    assert list(notes.branches) == ["fixwright/issue-1"] and "fixwright/issue-1" in notes.text(issue)
+    assert notes.ledger.spent_on_task(notes.task.id) == spent
 
 
 @pytest.mark.long
@@ -335,20 +345,55 @@ def test_an_errand_waits_for_a_forge_that_is_away(notes: Town) -> None:
     assert notes.stands == PARKED and recorded(notes) == ["blocked: 1"]
 
 
+@pytest.mark.long
 def test_one_repository_out_of_reach_does_not_hold_up_another(notes: Town) -> None:
     """Its task is set aside with the reason, and the next one is worked on."""
     notes.issue("docs")
     archive(notes)
     other: Repository = notes.world.create_repository("acme/web", files={"README.md": b"# Web\n"})
     notes.world.grant(other.id, notes.maintainer, Permission.WRITE)
-    notes.serving = type(notes.serving)(
-        repositories=notes.serving.repositories | {"local:acme/web"},
-        own_ids=notes.serving.own_ids,
-        labels=notes.serving.labels,
-    )
+    notes.serving = replace(notes.serving, repositories=notes.serving.repositories | {"local:acme/web"})
     issue: IssueRef = notes.world.open_issue(other.id, notes.stranger, title="Web")
     notes.world.label(issue, notes.maintainer, "docs")
     notes.deliver()
     loop = notes.loop(plays("echo more >> README.md"))
     assert loop.turn() and loop.turn() and not loop.turn()
     assert [task.state for task in notes.queue.tasks()] == [State.IN_REVIEW, State.BLOCKED]
+
+
+@pytest.mark.long
+def test_news_of_a_large_installation_are_gone_through_some_at_a_time(notes: Town) -> None:
+    """Each look may take long, and a lease must not run out meanwhile."""
+    names = [f"acme/number-{number}" for number in range(12)]
+    notes.serving = replace(
+        notes.serving, repositories=notes.serving.repositories | {f"local:{name}" for name in names}
+    )
+    for name in names:
+        place = notes.world.create_repository(name, files={"README.md": b"x\n"})
+        issue = notes.world.open_issue(place.id, notes.maintainer, title="t")
+        notes.world.label(issue, notes.maintainer, "docs")
+        notes.world.archive(place.id)
+    notes.deliver()
+    tell_of_installation(notes, "new_permissions_accepted")
+    desk = notes.loop().shop.desk
+    parked = []
+    for _ in range(3):
+        desk.clear()
+        parked.append(sum(task.state is State.BLOCKED for task in notes.queue.tasks()))
+    assert parked == [5, 10, 12]
+    (decision,) = recorded(notes)
+    assert decision is not None and decision.startswith("acme/number-0: blocked: 1; acme/number-1: ")
+
+
+def test_the_service_s_own_account_asks_for_nothing_though_it_is_no_bot(notes: Town) -> None:
+    """Where it acts under a plain user's account, its own labels and comments look like a person's."""
+    issue = notes.issue("docs")
+    notes.serving = replace(notes.serving, own_ids={"local": notes.maintainer.id})
+    notes.loop(plays(WRITE)).turn()
+    assert notes.stands == (State.CANCELLED, Reason.NOT_PERMITTED) and nothing_published(notes)
+    notes.world.comment(issue, notes.maintainer, "/fixwright run")
+    unheeding, notes.serving = notes.serving, replace(notes.serving, own_ids={})
+    notes.deliver()  # the web process does not know our id
+    notes.serving = unheeding
+    notes.loop().shop.desk.clear()
+    assert notes.decisions() == ["nothing to do, or not permitted"]

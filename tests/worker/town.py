@@ -68,6 +68,7 @@ from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
+from worker.errands import ErrandDesk
 from worker.loop import Loop
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
@@ -320,7 +321,9 @@ class Town:
             ),
         )
         budget = BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]())
-        desk = SignalDesk(queue, forges, self.serving, budget, clock=self.clock)
+        errands = ErrandDesk(queue, forges, self.serving, clock=self.clock)
+        errands.inbox = self.inbox
+        desk = SignalDesk(queue, forges, self.serving, budget, errands=errands, clock=self.clock)
         desk.labels = self.contracts
         shop = Shop(
             queue=queue,

@@ -223,6 +223,24 @@ def test_f117_a_right_that_is_taken_away_mid_run_publishes_nothing(github: Githu
     assert town.stands == (State.BLOCKED, Reason.RIGHT_LOST) and not published(github)
 
 
+@pytest.mark.parametrize("permission", ["pull_requests", "issues", "contents"])
+def test_a_permission_that_is_lacking_costs_nothing_and_once_granted_the_work_begins(
+    github: GithubTown, permission: str
+) -> None:
+    permissions = github.state.installations["acme"].permissions
+    github.town.issue(label="docs")
+    github.naps.ahead += 400
+    permissions[permission] = "read"
+    turn(github)
+    assert github.town.stands == PARKED and f"{permission}: write" in github.town.task.detail
+    assert github.town.attempts == [] and github.town.ledger.spent_on_task(github.town.task.id) == 0
+
+    permissions[permission] = "write"
+    news(github, "new_permissions_accepted")
+    turn(github)
+    assert github.town.stands == (State.IN_REVIEW, None)
+
+
 # -- limits, delays, refusals -----------------------------------------------------------------------
 
 
