@@ -37,8 +37,8 @@ def _price(settings: WorkerSettings) -> Lines:
     except ConfigurationError as error:
         yield fail(subject, str(error), "install the service again")
         return
-    words = f"{settings.model}: ${price.input * PER_MILLION:f} in, ${price.output * PER_MILLION:f} out, "
-    words += f"per million tokens ({price.source})"
+    into, out = (f"${(each * PER_MILLION).normalize():f}" for each in (price.input, price.output))
+    words = f"{settings.model}: {into} in, {out} out, per million tokens ({price.source})"
     if price.free:
         yield ok(subject, f"{settings.model} is free, as you say")
     elif price.estimated:

@@ -157,12 +157,13 @@ class Examiner:
         if installation.get("suspended_at"):
             yield fail(subject, "the installation is suspended", f"unsuspend it, at {page}")
             return
-        yield from (
-            each
-            for each in permissions(subject, shapes.part(installation, "permissions"), page)
-            if each.standing is Standing.FAIL
-        )
-        yield _facts(subject, self.look_up(name), expected)
+        facts = _facts(subject, self.look_up(name), expected)
+        lacking = needs.missing(shapes.part(installation, "permissions"))
+        if lacking:
+            fix = f"accept what the App asks for (Review request), at {page}"
+            yield fail(subject, f"missing: {', '.join(lacking)}", fix)
+        if not lacking or facts.standing is not Standing.OK:
+            yield facts
 
 
 def permissions(subject: str, granted: Mapping[str, object], settings: str) -> Found:

@@ -61,7 +61,8 @@ class Github:
 
 @pytest.fixture
 def github(tmp_path: Path) -> Iterator[Github]:
-    server = GithubServer(GithubState(tmp_path / "github"), judge)
+    state = GithubState(tmp_path / "github")
+    server = GithubServer(state, judge)
     yield Github(server)
     server.close()
     assert server.state.broken == []

@@ -117,6 +117,7 @@ def test_a_file_that_is_no_such_file_is_refused_and_not_waited_for(tmp_path: Pat
     path = tmp_path / "github-app" / PRIVATE_KEY
     other = tmp_path / "other"
     other.write_text("-----BEGIN")
+    other.chmod(0o600)
     path.unlink()
     if kind == "link":
         path.symlink_to(other)
