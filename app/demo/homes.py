@@ -115,6 +115,7 @@ class GithubHome:
         return {
             "FIXWRIGHT_GITHUB_APP_ID": str(APP_ID),
             "FIXWRIGHT_GITHUB_PRIVATE_KEY_FILE": str(self._key),
+            "FIXWRIGHT_GITHUB_PRIVATE_KEY": "",  # whatever the spectator's shell has set
             "FIXWRIGHT_GITHUB_API_URL": self._server.url,
         }
 

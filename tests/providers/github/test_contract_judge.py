@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +92,8 @@ def test_a_fault_that_is_planned_does_not_hide_a_wrong_request() -> None:
 
 
 def test_no_server_of_the_tests_is_without_the_judge() -> None:
-    sources = [file.read_text() for file in Path(__file__).parents[2].rglob("*.py")]
-    made = [words for source in sources for words in re.findall(r"= GithubServer\(([^)]*)\)", source)]
-    assert len(made) >= 3 and all("judge" in words for words in made), made
+    lines = [
+        line for file in Path(__file__).parents[2].rglob("*.py") for line in file.read_text().splitlines()
+    ]
+    made = [line.strip() for line in lines if "= GithubServer(" in line and "in line" not in line]
+    assert len(made) >= 3 and [line for line in made if "judge)" not in line] == []
