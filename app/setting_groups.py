@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from app.github_settings import GithubSettings
 from app.keeping_settings import KeepingSettings
+from app.localizer_settings import LocalizerSettings
 from app.publishing_settings import PublishingSettings
 from app.sandbox_settings import SandboxSettings
 from app.setting_types import (
@@ -164,7 +165,13 @@ class WebSettings(CommonSettings):
 
 
 class WorkerSettings(
-    KeepingSettings, PublishingSettings, SandboxSettings, SetupSettings, GithubSettings, CommonSettings
+    KeepingSettings,
+    PublishingSettings,
+    SandboxSettings,
+    SetupSettings,
+    LocalizerSettings,
+    GithubSettings,
+    CommonSettings,
 ):
     """What the worker process needs."""
 
