@@ -8,7 +8,7 @@ SCENARIO ?= fix
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long test-journeys check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
+	bench-stop bench-localize guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(FORGE),--forge "$(FORGE)") $(if $(CASE),--case "$(CASE)")
@@ -108,3 +108,9 @@ redteam: setup
 # Takes each defence away in turn, in a copy, and shows the attack that then succeeds.  make redteam-bites
 redteam-bites: setup
 	@$(BIN)/python -m tests.redteam.bites $(if $(ONLY),--only "$(ONLY)")
+
+# Ranks files for real issues and compares with what the fixes touched; DATA is a directory with dev.jsonl.
+# make bench-localize DATA=../cases ALL=1 ARCHIVES=../archives
+bench-localize: setup
+	@$(BIN)/python -m evals.localize "$(or $(DATA),.cache/localize)" $(if $(ALL),--all) \
+		$(if $(ARCHIVES),--archives "$(ARCHIVES)") $(if $(STRATEGIES),--strategies "$(STRATEGIES)")

@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, receipt, app, schema, config, doctor, demo."""
+"""The command line: every command, as a thin layer over the module that does its work."""
 
 from __future__ import annotations
 
@@ -236,6 +236,28 @@ def doctor(
     from app.doctor.check_up import check_up
 
     raise typer.Exit(check_up(as_json=as_json))
+
+
+@cli.command()
+def localize(
+    repo: Annotated[Path, typer.Option("--repo", help="A checked-out repository.")] = Path(),
+    issue: Annotated[
+        Path | None, typer.Option("--issue", help="A file with the issue, title first; else standard input.")
+    ] = None,
+    failing_output: Annotated[
+        Path | None, typer.Option("--failing-output", help="A file with a failing test's output.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, max=1000, help="How many places to name.")] = 10,
+    budget: Annotated[
+        int, typer.Option("--budget", min=0, max=200_000, help="Tokens of source to print after them.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Name the files and definitions that a fix will likely touch, without asking any model."""
+    from app.localize import Question, answer
+
+    question = Question(repo, issue, failing_output, top, budget)
+    typer.echo(answer(question, as_json=as_json), nl=False)
 
 
 @cli.command()

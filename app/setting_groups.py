@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from app.forge_options import PluginSettings
 from app.github_settings import GithubAddress, GithubSettings, is_app_given
 from app.keeping_settings import KeepingSettings
+from app.localizer_settings import LocalizerSettings
 from app.publishing_settings import PublishingSettings
 from app.sandbox_settings import SandboxSettings
 from app.setting_types import (
@@ -186,6 +187,7 @@ class WorkerSettings(
     PublishingSettings,
     SandboxSettings,
     SetupSettings,
+    LocalizerSettings,
     GithubSettings,
     PluginSettings,
     CommonSettings,

@@ -40,7 +40,7 @@ from harness.agent.process import ChildAgent
 from harness.agent.settings import AgentSettings, ModelSettings
 from harness.attempt import Bench
 from harness.git import DEFAULT_COMMITTER, GitRunner, Person
-from harness.localize import FaultLocalizer
+from harness.localize import ForgivingLocalizer, localizer_named
 from harness.order import SessionWrapper, as_it_is
 from harness.presenting import Manners
 from harness.prices import PriceList
@@ -240,7 +240,9 @@ def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
         sandbox=sandbox,
         workspaces=workspaces,
         agent=_agent(settings),
-        localizer=FaultLocalizer(index=settings.data_dir / "localizer" / "sources.sqlite"),
+        localizer=ForgivingLocalizer(
+            localizer_named(settings.localizer, index=settings.data_dir / "localizer" / "sources.sqlite")
+        ),
         limits=lambda workspace: _limits(settings, workspace),
         protected=settings.protected_paths,
         setup=_setup(settings, workspaces),

@@ -16,7 +16,7 @@ CASES = "dev.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """one issue. `functions` are "path:Class.method"; `archive` names the sources and their hash."""
+    """One issue. `functions` are "path:Class.method"; `archive`: its source distribution."""
 
     id: str
     repository: str

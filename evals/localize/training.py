@@ -35,7 +35,7 @@ class Choice:
 
 
 def file_choice(job: Job, lines: Sequence[Weight]) -> Choice:
-    """Return a case's best files by plain sums, and those the fix touched, as rows of these lines."""
+    """Return a case's best files by plain sums, and those that the fix touched."""
     corpus, features = evidence(job)
     is_product = [not file.aside for file in corpus.files]
     columns = [_column(line, features.files.get(line.feature, {}), is_product) for line in lines]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,18 +70,20 @@ class FactsKeeper:
     def _open(self) -> Iterator[sqlite3.Connection | None]:
         """Yield the open file, None where it cannot be used."""
         base: sqlite3.Connection | None = None
+        begun = False
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             base = sqlite3.connect(self._file, timeout=5)
             base.execute("pragma journal_mode = wal")
             base.execute("pragma synchronous = off")
             base.executescript(_SCHEMA)
+            begun = True
             yield base
         except (sqlite3.Error, OSError) as error:
             _log.warning("the localizer's index is not usable", file=str(self._file), error=str(error))
             if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
                 _remove(self._file)
-            if base is None:
+            if not begun:
                 yield None
         finally:
             if base is not None:
@@ -91,8 +93,3 @@ class FactsKeeper:
 def _remove(file: Path) -> None:
     for each in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))):
         each.unlink(missing_ok=True)
-
-
-def unknown(keys: Iterable[str], known: Mapping[str, KeptFacts]) -> list[str]:
-    """Return the keys that nothing is known of."""
-    return [key for key in keys if key not in known]

@@ -6,7 +6,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
+
 from domain.model import Localization, Suspect
+from domain.ports import Localizer
 from harness.localize.corpus import Corpus, read_corpus
 from harness.localize.features import collect, wanted_terms
 from harness.localize.kept_facts import FactsKeeper
@@ -49,6 +52,8 @@ _SAYINGS: Mapping[str, str] = {
     "arguments": "it takes arguments that the issue names",
 }
 
+log = structlog.get_logger(__name__)
+
 STRATEGIES = (_NULL, "grep", "bm25", "symbols", FULL)
 """Names that a localizer can be had by; each stage can be measured alone."""
 
@@ -66,12 +71,16 @@ class NullLocalizer:
 class FaultLocalizer:
     """Ranks by all evidence that a strategy weighs. With `index`, what was read once is not read again."""
 
-    def __init__(self, strategy: str = FULL, *, index: Path | None = None) -> None:
-        """Use a strategy by name, and the file `index` for what is known of sources. Raises ValueError."""
+    def __init__(self, strategy: str = FULL, *, index: Path | None = None, most: int = MAX_SUSPECTS) -> None:
+        """Use a strategy by name, and the file `index` for what is known of sources. Raises ValueError.
+
+        `most` is how many suspects are named.
+        """
         weights = read_weights()
         if strategy not in weights:
             raise ValueError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
         self.name = strategy
+        self._most = most
         self._weights: Weights = weights[strategy]
         self._keeper = FactsKeeper(index) if index is not None else None
 
@@ -81,15 +90,13 @@ class FaultLocalizer:
         issue_text: str,
         failing_output: str = "",
         token_budget: int = 0,
-        *,
-        top: int = MAX_SUSPECTS,
     ) -> Localization:
         """Rank the places in a checked-out tree and cut slices of at most `token_budget` tokens."""
         started = time.perf_counter()
         ranking = self.ranking(tree, issue_text, failing_output)
         return Localization(
             strategy=self.name,
-            suspects=_suspects(ranking, top),
+            suspects=_suspects(ranking, self._most),
             slices=cut_slices(tree, ranking, token_budget),
             seconds=time.perf_counter() - started,
         )
@@ -101,9 +108,25 @@ class FaultLocalizer:
         return rank(corpus, collect(corpus, query), self._weights)
 
 
-def localizer_named(strategy: str, *, index: Path | None = None) -> NullLocalizer | FaultLocalizer:
+class ForgivingLocalizer:
+    """Another localizer, whose failure costs an attempt nothing but its help."""
+
+    def __init__(self, inner: Localizer) -> None:
+        self.name = inner.name
+        self._inner = inner
+
+    def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
+        """Return what the other one finds, nothing where it fails."""
+        try:
+            return self._inner.localize(tree, issue_text, failing_output, token_budget)
+        except Exception:
+            log.exception("the localizer failed", strategy=self.name)
+            return Localization(strategy=self.name, suspects=(), slices="", seconds=0.0)
+
+
+def localizer_named(strategy: str, *, index: Path | None = None, most: int = MAX_SUSPECTS) -> Localizer:
     """Return the localizer of a strategy, `null` included. Raises ValueError."""
-    return NullLocalizer() if strategy == _NULL else FaultLocalizer(strategy, index=index)
+    return NullLocalizer() if strategy == _NULL else FaultLocalizer(strategy, index=index, most=most)
 
 
 def _suspects(ranking: Ranking, most: int) -> tuple[Suspect, ...]:

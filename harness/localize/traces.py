@@ -29,9 +29,9 @@ _CALLER_FIRST = (
 _SUFFIXES = r"go|rs|rb|java|kt|scala|cs|php|c|cc|cpp|cxx|h|hh|hpp|m|swift|dart|exs?|lua|[cm]?[jt]sx?|vue"
 _DEEPEST_FIRST = (
     re.compile(
-        r"\s*at (?:async )?(?P<function>[\w$.<>\[\] ]+?) ?\((?:file://)?(?P<path>[^():]+):(?P<line>\d+)"
+        r"^\s*at (?:async )?(?P<function>[\w$.<>\[\] ]+?) ?\((?:file://)?(?P<path>[^():]+):(?P<line>\d+)"
     ),
-    re.compile(r"\s*at (?:file://)?(?P<path>[^\s():]+):(?P<line>\d+)"),
+    re.compile(r"^\s*at (?:file://)?(?P<path>[^\s():]+):(?P<line>\d+)"),
     re.compile(rf"#\d+ .*? in (?P<function>[\w:~]+).*? (?P<path>[\w./-]+\.(?:{_SUFFIXES})):(?P<line>\d+)"),
     re.compile(rf"#\d+ .*?(?P<function>[\w:~]+) \(.*\) at (?P<path>[\w./-]+\.(?:{_SUFFIXES})):(?P<line>\d+)"),
     re.compile(r"(?P<path>[\w./@-]+\.rb):(?P<line>\d+):in [`'](?P<function>[\w?!#.:]+)"),
