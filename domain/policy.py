@@ -36,7 +36,7 @@ _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
 
 _UNDER_WAY = frozenset({State.QUEUED, State.RUNNING})
 
-_MOVING_NOTHING = frozenset({Verb.BUDGET, Verb.ALLOW})
+_MOVING_NOTHING = frozenset(Verb) - {Verb.RUN, Verb.RESUME, Verb.RETRY, Verb.CANCEL}
 """Commands that move no task by themselves: their own desks answer them."""
 
 
@@ -101,6 +101,8 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
         return Admission.TOO_OLD
     if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
         return Admission.OTHER_LABEL
+    if isinstance(event, CommandGiven) and _may_begin(event, serving):
+        return Admission.QUEUED
     return Admission.SIGNAL
 
 
@@ -134,6 +136,12 @@ def is_overtaken(event: Event, task: Task) -> bool:
     if isinstance(event, PullClosed) and event.merged:
         return False
     return said_at is not None and task.word_at is not None and said_at < task.word_at
+
+
+def _may_begin(command: CommandGiven, serving: Serving) -> bool:
+    """Tell whether a command may give an issue its task: `run`, by the prefix, on an issue's own text."""
+    is_whole = command.verb is Verb.RUN and not command.addressed and command.title is not None
+    return is_whole and serving.serves(command.issue.forge, command.repository_name)
 
 
 def category_of(label: str, serving: Serving) -> Category | None:

@@ -59,7 +59,7 @@ _WAITING_OF_TASK = "SELECT id FROM signals WHERE task_id = ? AND decided_at IS N
 
 _TASK_COLUMNS = """
     id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
-    requester_is_bot, state, created_at, updated_at, title, body, word_at, label
+    requester_is_bot, state, created_at, updated_at, title, body, word_at, label, by_command
 """
 _TASK_EVENT_COLUMNS = "task_id, at, trigger, to_state, generation, detail"
 _DELIVERY_COLUMNS = """
@@ -75,7 +75,7 @@ _OUTCOME = """
 """
 _REVIEWED = {"changes_requested": OutcomeKind.CHANGES_ASKED, "approved": OutcomeKind.APPROVED}
 
-_SIGNAL_COLUMNS = "delivery, task_id, kind, event"
+_SIGNAL_COLUMNS = "delivery, task_id, kind, event, decision, decided_at"
 _ERRAND_COLUMNS = "delivery, kind, event, admission"
 _LEAVING_AN_ERRAND = frozenset({Admission.ERRAND, Admission.QUEUE_FULL, Admission.TOO_OLD})
 
@@ -164,6 +164,8 @@ class Batch:
         if wish not in {Admission.QUEUED, Admission.SIGNAL}:
             return Admitted(admission=wish, task_id=None)
         task_id = self._task_of(event)
+        if task_id is None and wish is Admission.QUEUED and isinstance(event, CommandGiven):
+            return self._want_commanded(delivery, event)
         admission = Admission.NO_TASK if task_id is None else Admission.SIGNAL
         return Admitted(admission=admission, task_id=task_id)
 
@@ -189,7 +191,26 @@ class Batch:
             return Admitted(admission=Admission.OTHER_LABEL, task_id=None)
         if not delivery.is_found and not self._has_room(event.issue):
             return Admitted(admission=Admission.QUEUE_FULL, task_id=None)
-        return Admitted(admission=Admission.QUEUED, task_id=self._add_task(delivery, event, category))
+        task_id = self._add_task(delivery, event, category, event.label)
+        return Admitted(admission=Admission.QUEUED, task_id=task_id)
+
+    def _want_commanded(self, delivery: Delivery, event: CommandGiven) -> Admitted:
+        """Give an issue its task by a command, as by a label."""
+        if not delivery.is_found and not self._has_room(event.issue):
+            return Admitted(admission=Admission.QUEUE_FULL, task_id=None)
+        category, label = self._kind_of(event)
+        task_id = self._add_task(delivery, event, category, label)
+        return Admitted(admission=Admission.QUEUED, task_id=task_id)
+
+    def _kind_of(self, event: CommandGiven) -> tuple[Category, str]:
+        """Return the kind of work that one of the issue's labels stands for, and that label; else a bug."""
+        for label in event.labels:
+            category = category_by_file(self._connection, event.issue, label) or self._categories.get(
+                label.strip().lower()
+            )
+            if category is not None:
+                return category, label
+        return Category.BUG, ""
 
     def _has_room(self, issue: IssueRef) -> bool:
         """Tell whether one more task of the issue's repository may wait."""
@@ -241,7 +262,9 @@ class Batch:
         row = self._connection.execute(query, values).fetchone()
         return None if row is None else int(row[0])
 
-    def _add_task(self, delivery: Delivery, event: IssueLabelled, category: Category) -> int:
+    def _add_task(
+        self, delivery: Delivery, event: IssueLabelled | CommandGiven, category: Category, label: str
+    ) -> int:
         task_id = self._next_task
         self._next_task += 1
         at = time_text(delivery.received_at)
@@ -264,10 +287,11 @@ class Batch:
                 FIRST_STATE,
                 at,
                 at,
-                storable(event.title),
-                storable(event.body),
+                storable(event.title or ""),
+                storable(event.body or ""),
                 time_text(event.at) if event.at else "",
-                storable(event.label),
+                storable(label),
+                isinstance(event, CommandGiven),
             )
         )
         self._new_task_events.append((task_id, at, Trigger.ADMITTED, FIRST_STATE, 0, ""))
@@ -299,7 +323,10 @@ class Batch:
         )
         self._note_outcome(event, at)
         if answer.admission is Admission.SIGNAL:
-            self._new_signals.append((row_id, answer.task_id, kind, event_text(event)))
+            self._new_signals.append((row_id, answer.task_id, kind, event_text(event), None, None))
+        elif answer.admission is Admission.QUEUED and isinstance(event, CommandGiven):
+            # Decided already; kept so that the same comment, told once more, is known.
+            self._new_signals.append((row_id, answer.task_id, kind, event_text(event), "began the task", at))
         elif answer.admission in _LEAVING_AN_ERRAND:
             self._new_errands.append((row_id, kind, event_text(event), answer.admission))
 
@@ -321,8 +348,13 @@ class Batch:
 
 def own_category(connection: sqlite3.Connection, event: IssueLabelled | IssueUnlabelled) -> Category | None:
     """Return what a label stands for by its repository's own file, as last read, or None."""
-    label = storable(event.label.strip().lower())
-    row = connection.execute(_OWN_LABEL, (event.issue.forge, event.issue.repository_id, label)).fetchone()
+    return category_by_file(connection, event.issue, event.label)
+
+
+def category_by_file(connection: sqlite3.Connection, issue: IssueRef, label: str) -> Category | None:
+    """Return what a label stands for by the file of an issue's repository, as last read, or None."""
+    values = (issue.forge, issue.repository_id, storable(label.strip().lower()))
+    row = connection.execute(_OWN_LABEL, values).fetchone()
     return Category(row[0]) if row else None
 
 

@@ -89,7 +89,7 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         f"the operator looks at the service's log; then a maintainer writes {_COMMAND}.",
     ),
     Reason.NOT_PERMITTED: (
-        "This label was put on by somebody without write access, so nothing was started.",
+        "This was asked for by somebody without write access, so nothing was started.",
         "a maintainer takes the label off and puts it on again, or writes `/fixwright run`.",
     ),
     Reason.RIGHT_LOST: (

@@ -36,6 +36,7 @@ from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
 from worker.allowing import AllowanceDesk
+from worker.command_desk import ANSWERED, CommandDesk
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
@@ -73,6 +74,12 @@ class SignalDesk:
         self._queue = queue
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
+        self._commands = CommandDesk(
+            queue=queue,
+            forges=forges,
+            ledger=budget.ledger if budget else None,
+            caps=budget.caps if budget else None,
+        )
         self._forges = forges
         self._serving = serving
         self._lock = threading.Lock()
@@ -123,16 +130,18 @@ class SignalDesk:
         if isinstance(signal.event, IssueChanged) and signal.event.action == "edited":
             return self._on_edit(task)
         permission = self._permission(signal, task)
-        if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.BUDGET:
-            return self._on_budget(task, signal.event, permission)
-        if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.ALLOW:
-            return self._on_allow(task, signal.event, permission)
+        if isinstance(signal.event, CommandGiven):
+            decision = self._on_command(signal.event, task, permission)
+            if decision:
+                return decision
         if self._must_give_way(task, signal, permission):
             self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
         trigger = trigger_of(signal.event, task, permission, self._serving_of(task))
         if trigger is None:
             self._heed(task, signal.event, permission)
+            if isinstance(signal.event, CommandGiven):
+                self._commands.nothing_to_do(task, signal.event)
             return "nothing to do, or not permitted"
         outdated = self._why_outdated(signal.event, task)
         if outdated:
@@ -197,6 +206,19 @@ class SignalDesk:
             return "nothing to do: not being worked on, or the same text"
         forge.add_comment(task.issue, f"edited-{task.id}-{task.generation}", announce.EDITED)
         return "said that the earlier text is worked on"
+
+    def _on_command(self, command: CommandGiven, task: Task, permission: Permission) -> str:
+        """Return the decision about a command that is answered and moves nothing, "" for all others."""
+        if not self._commands.is_for_us(command):
+            return "nothing to do: it calls somebody else"
+        if command.verb is Verb.BUDGET:
+            return self._on_budget(task, command, permission)
+        if command.verb is Verb.ALLOW:
+            return self._on_allow(task, command, permission)
+        if not may_trigger(permission, command.actor):
+            return self._commands.refuse(task, command)
+        self._commands.show_seen(command)
+        return self._commands.answer(task, command) if command.verb in ANSWERED else ""
 
     def _why_outdated(self, event: Event, task: Task) -> str:
         """Return what shows that an event came late or out of order, or "": what stands now decides."""

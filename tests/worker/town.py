@@ -18,6 +18,7 @@ from typing import Any
 
 from domain.budget import Caps
 from domain.claim import Claim, Restatement
+from domain.events import Event
 from domain.model import (
     Attempt,
     Category,
@@ -61,6 +62,7 @@ from providers.local.people import LocalWorld
 from providers.local.plugin import LocalProvider
 from store.contracts import SqliteContracts
 from store.database import Database
+from store.documents import event_from
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
@@ -400,6 +402,24 @@ class Town:
         with self.database.read() as connection:
             rows = connection.execute("SELECT decision FROM signals ORDER BY id").fetchall()
         return [row["decision"] for row in rows]
+
+    def all_signals(self) -> list[Event]:
+        """Every signal's event, oldest first."""
+        with self.database.read() as connection:
+            rows = connection.execute("SELECT kind, event FROM signals ORDER BY id").fetchall()
+        return [event_from(row["kind"], row["event"]) for row in rows]
+
+    def tell(self, event: Event, key: str) -> None:
+        """Bring one event to the inbox under a delivery id of its own."""
+        delivery = Delivery(
+            provider="local",
+            delivery_id=key,
+            body_sha256=hashlib.sha256(key.encode()).hexdigest(),
+            body=b"{}",
+            received_at=self.clock.now(),
+            event=event,
+        )
+        self.inbox.accept([delivery], lambda event: admit(event, self.serving))
 
     def transcript(self) -> str:
         """Every transcript's text."""
