@@ -74,9 +74,9 @@ def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, database: Da
             most_queued=settings.max_queued,
         ),
     )
-    sweeper.places, sweeper.labels = shop.desk.places, shop.labels
+    sweeper.places = shop.desk.places
     redeliverer = Redeliverer(SqliteRedeliveries(database), shop.forges, serving, shop.clock)
-    reader = ContractReader(forges=shop.forges, serving=serving, labels=shop.labels)
+    reader = ContractReader(forges=shop.forges, serving=serving, labels=shop.contracts)
     every = settings.sweep_minutes * MINUTE
     # The files come first: a sweep looks for the labels that they name.
     return [

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -87,18 +88,17 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
+    contracts = SqliteContracts(database, clock)
     redact = redact or known_secrets(settings)
     forges = open_forges(settings, redact.lend)
-    serving = settings.serving(OwnIds(forges))
+    serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
-    contracts = SqliteContracts(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
     errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock)
     errands.inbox = SqliteInbox(database, settings.labels)
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)
-    desk.labels = contracts
     shop = Shop(
         queue=queue,
         ledger=ledger,
@@ -106,8 +106,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         bench=bench,
         clock=clock,
         desk=desk,
-        labels=contracts,
-        pulls=contracts,
+        contracts=contracts,
         caps=settings.caps,
         model=settings.model,
         price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),

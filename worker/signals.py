@@ -31,7 +31,6 @@ from domain.policy import (
     word_of,
 )
 from domain.ports import Clock, Forge, Landing, Signal, TaskQueue
-from domain.ports.contracts import RepositoryLabels
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
@@ -67,8 +66,6 @@ class SignalDesk:
 
         Without a clock, no command is old enough to be looked up once more.
         """
-        self.labels: RepositoryLabels | None = None
-        """Labels of repositories' own; without, only those of the service count."""
         self._errands = errands or ErrandDesk(queue, forges, serving)
         self._clock = clock
         self._queue = queue
@@ -160,7 +157,7 @@ class SignalDesk:
         """Remember a wish for work that is under way already: an older cancel that comes after it is over."""
         if not isinstance(event, IssueLabelled | CommandGiven) or event.at is None:
             return
-        if asks_for_work(event, self._serving) and may_trigger(permission, event.actor):
+        if asks_for_work(event, self._serving_of(task)) and may_trigger(permission, event.actor):
             self._queue.heed(task.id, event.at)
 
     def _landing(
@@ -242,9 +239,7 @@ class SignalDesk:
         return "the label is on" if is_on else ""
 
     def _serving_of(self, task: Task) -> Serving:
-        issue = task.issue
-        own = self.labels.labels_of(issue.forge, issue.repository_id) if self.labels else {}
-        return self._serving.with_labels(own) if own else self._serving
+        return self._serving.at(task.issue.forge, task.issue.repository_id)
 
     def _forge_of(self, task: Task) -> Forge:
         forge = self._forges.get(task.issue.forge)

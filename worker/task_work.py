@@ -26,7 +26,7 @@ from domain.errors import (
 from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
 from domain.policy import MAX_RECOVERIES, Serving
 from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue, WatchLog
-from domain.ports.contracts import PullBook, RepositoryLabels
+from domain.ports.contracts import Contracts
 from domain.snapshot import snapshot_hash
 from domain.states import State
 from domain.text import Redactor
@@ -73,8 +73,7 @@ class Shop:
     receipts: ReceiptClerk
     watches: WatchLog
     serving: Serving
-    labels: RepositoryLabels
-    pulls: PullBook
+    contracts: Contracts
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
@@ -264,7 +263,7 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             heed=lambda words: self._settler.voice.status(task, f"{self._started(attempt)}\n\n{words}"),
             caps=shop.caps,
-            keep_labels=partial(shop.labels.keep_labels, task.issue.forge, task.issue.repository_id),
+            keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result

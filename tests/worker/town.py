@@ -245,6 +245,7 @@ class Town:
             repositories=frozenset({"local:acme/lamp"}),
             own_ids={"local": self.world.bot.id},
             labels=CATEGORIES,
+            own_labels=self.contracts.labels_of,
         )
 
     def close(self) -> None:
@@ -326,7 +327,6 @@ class Town:
         errands = ErrandDesk(queue, forges, self.serving, clock=self.clock)
         errands.inbox = self.inbox
         desk = SignalDesk(queue, forges, self.serving, budget, errands=errands, clock=self.clock)
-        desk.labels = self.contracts
         shop = Shop(
             queue=queue,
             ledger=ledger or self.ledger,
@@ -342,8 +342,7 @@ class Town:
             receipts=self.clerk(ledger or self.ledger),
             watches=SqliteWatches(self.database, self.clock),
             serving=self.serving,
-            labels=self.contracts,
-            pulls=self.contracts,
+            contracts=self.contracts,
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,
