@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, receipt, app, schema, config, doctor, demo."""
+"""The command line: serve, work, backup, restore, spend, receipt, app, outcomes, schema, config, doctor, demo."""
 
 from __future__ import annotations
 
@@ -192,6 +192,18 @@ def app_create(
             as_json=as_json,
         )
     )
+
+
+@cli.command()
+def outcomes(
+    days: Annotated[int, typer.Option("--days", min=0, help="Only the last days; 0: all.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Show what became of the pull requests: merged, closed, changes asked, approved, expired."""
+    from app.clock import SystemClock
+    from app.outcomes import outcomes as show
+
+    typer.echo(show(days=days, as_json=as_json, clock=SystemClock()), nl=False)
 
 
 @cli.command()

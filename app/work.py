@@ -118,6 +118,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
+        pull_pace=settings.pull_pace,
         manners=Manners(
             labels=settings.pull_labels,
             asks_for_review=settings.request_review,
