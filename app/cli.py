@@ -1,4 +1,4 @@
-"""The command line: serve, work, backup, restore, spend, receipt, app, outcomes, schema, config, doctor, demo."""
+"""The command line: serve, work, backup, spend, receipt, app, outcomes, schema, config, doctor, demo."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ class TaskWork:
         task, shop = self._task, self._shop
         taken = politeness.why_left_alone(task, self._forge, shop.queue)
         if taken:
-            self._settler.withdraw(task, Reason.TAKEN, taken)
+            self._settler.stop(task, Hindrance(trigger=Trigger.CANCELLED, reason=Reason.TAKEN, detail=taken))
             return True
         now = shop.clock.now()
         is_up = any(each.pull_number for each in shop.queue.publications(task.id))
