@@ -54,6 +54,11 @@ def _problem(path: Path, what: tuple[str, str], node: yaml.Node, model: type[Bas
         nearest = nearest_key(key, known_keys(model, keys[:-1]), is_top=len(keys) == 1)
         return problem_at(place.start_mark, f"{name}: {_unknown(key, nearest, len(keys) == 1)}", nearest)
     message = said.removeprefix("Value error, ")
+    if kind == "model_type":
+        is_empty = taken_for(value) == "nothing"
+        message = message.partition(" or instance of")[0] + (
+            "; it is empty: leave it out" if is_empty else ""
+        )
     return problem_at(place.start_mark, f"{name}: {message}{_quoting_hint(kind, value)}")
 
 

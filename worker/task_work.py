@@ -238,6 +238,7 @@ class TaskWork:
             return True
         now = shop.clock.now()
         is_up = any(each.pull_number for each in shop.queue.publications(task.id))
+        is_up = is_up and bool(readiness.live_branch(task, self._forge))
         wait = "" if is_up else why_wait(shop.contracts.pull_count(task, now - HOUR), shop.pull_pace)
         if wait:
             shop.queue.move(task, Trigger.RELEASED, Landing(not_before=now + LOOK_AGAIN, detail=wait))
