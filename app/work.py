@@ -64,6 +64,7 @@ from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from worker.errands import ErrandDesk
 from worker.loop import Loop
+from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
@@ -94,8 +95,12 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
-    errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock)
-    errands.inbox = SqliteInbox(database, settings.labels)
+    inbox = SqliteInbox(database, settings.labels)
+    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock)
+    errands = ErrandDesk(
+        queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock, commands=commands
+    )
+    errands.inbox = inbox
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)

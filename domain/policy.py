@@ -111,8 +111,8 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
         return Admission.TOO_OLD
     if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
         return Admission.OTHER_LABEL
-    if isinstance(event, CommandGiven) and _may_begin(event, serving):
-        return Admission.QUEUED
+    if isinstance(event, CommandGiven) and serving.serves(event.issue.forge, event.repository_name):
+        return Admission.ERRAND
     return Admission.SIGNAL
 
 
@@ -146,12 +146,6 @@ def is_overtaken(event: Event, task: Task) -> bool:
     if isinstance(event, PullClosed) and event.merged:
         return False
     return said_at is not None and task.word_at is not None and said_at < task.word_at
-
-
-def _may_begin(command: CommandGiven, serving: Serving) -> bool:
-    """Tell whether a command may give an issue its task: `run`, by the prefix, on an issue's own text."""
-    is_whole = command.verb is Verb.RUN and not command.addressed and command.title is not None
-    return is_whole and serving.serves(command.issue.forge, command.repository_name)
 
 
 def category_of(label: str, serving: Serving) -> Category | None:

@@ -11,10 +11,11 @@ from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, P
 from domain.model import Category, IssueRef
 from domain.noted import IssueChanged, Noted, ReviewGiven
 from domain.ports import Admission, Admitted, Delivery
-from domain.ports.contracts import OutcomeKind
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
 from store.documents import event_text
+from store.own_labels import kind_of_command, own_category
+from store.pull_outcomes import note_outcome
 from store.rows import storable, time_text
 
 _DUPLICATES = """
@@ -66,15 +67,6 @@ _DELIVERY_COLUMNS = """
     id, provider, delivery_id, body_sha256, received_at, kind, repository_id, issue_number, actor, note,
     admission, task_id, body_pack, body_start, body_length
 """
-_OWN_LABEL = "SELECT category FROM repository_labels WHERE forge = ? AND repository_id = ? AND label = ?"
-
-_OUTCOME = """
-    INSERT INTO pull_outcomes (task_id, pull_number, kind, source, actor_id, actor_login, at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO NOTHING
-"""
-_REVIEWED = {"changes_requested": OutcomeKind.CHANGES_ASKED, "approved": OutcomeKind.APPROVED}
-
 _SIGNAL_COLUMNS = "delivery, task_id, kind, event, decision, decided_at"
 _ERRAND_COLUMNS = "delivery, kind, event, admission"
 _LEAVING_AN_ERRAND = frozenset({Admission.ERRAND, Admission.QUEUE_FULL, Admission.TOO_OLD})
@@ -161,9 +153,12 @@ class Batch:
             wish = self._wish_of_own_label(event)
         if wish is Admission.QUEUED and isinstance(event, IssueLabelled):
             return self._want_task(delivery, event)
-        if wish not in {Admission.QUEUED, Admission.SIGNAL}:
+        is_command = isinstance(event, CommandGiven) and wish is Admission.ERRAND
+        if wish not in {Admission.QUEUED, Admission.SIGNAL} and not is_command:
             return Admitted(admission=wish, task_id=None)
         task_id = self._task_of(event)
+        if task_id is None and is_command:
+            return Admitted(admission=Admission.ERRAND, task_id=None)
         if task_id is None and wish is Admission.QUEUED and isinstance(event, CommandGiven):
             return self._want_commanded(delivery, event)
         admission = Admission.NO_TASK if task_id is None else Admission.SIGNAL
@@ -198,19 +193,9 @@ class Batch:
         """Give an issue its task by a command, as by a label."""
         if not delivery.is_found and not self._has_room(event.issue):
             return Admitted(admission=Admission.QUEUE_FULL, task_id=None)
-        category, label = self._kind_of(event)
+        category, label = kind_of_command(self._connection, event, self._categories)
         task_id = self._add_task(delivery, event, category, label)
         return Admitted(admission=Admission.QUEUED, task_id=task_id)
-
-    def _kind_of(self, event: CommandGiven) -> tuple[Category, str]:
-        """Return the kind of work that one of the issue's labels stands for, and that label; else a bug."""
-        for label in event.labels:
-            category = category_by_file(self._connection, event.issue, label) or self._categories.get(
-                label.strip().lower()
-            )
-            if category is not None:
-                return category, label
-        return Category.BUG, ""
 
     def _has_room(self, issue: IssueRef) -> bool:
         """Tell whether one more task of the issue's repository may wait."""
@@ -257,6 +242,14 @@ class Batch:
             "branch": storable(event.head_branch),
         }
         return self._look_up(_TASK_OF_BRANCH, values)
+
+    def _task_of_pull(self, event: Event) -> int | None:
+        """Find whose pull request was closed or reviewed."""
+        if isinstance(event, PullClosed):
+            return self._task_of_branch(event)
+        if isinstance(event, ReviewGiven) and event.number is not None:
+            return self._look_up(_TASK_OF_PULL, (event.number, event.forge, event.repository_id))
+        return None
 
     def _look_up(self, query: str, values: tuple[Value, ...] | dict[str, str]) -> int | None:
         row = self._connection.execute(query, values).fetchone()
@@ -321,7 +314,7 @@ class Batch:
                 place.length,
             )
         )
-        self._note_outcome(event, at)
+        note_outcome(self._connection, event, self._task_of_pull(event), at)
         if answer.admission is Admission.SIGNAL:
             self._new_signals.append((row_id, answer.task_id, kind, event_text(event), None, None))
         elif answer.admission is Admission.QUEUED and isinstance(event, CommandGiven):
@@ -329,33 +322,6 @@ class Batch:
             self._new_signals.append((row_id, answer.task_id, kind, event_text(event), "began the task", at))
         elif answer.admission in _LEAVING_AN_ERRAND:
             self._new_errands.append((row_id, kind, event_text(event), answer.admission))
-
-    def _note_outcome(self, event: Event, at: str) -> None:
-        """Write down what a delivery tells of a pull request of ours, whatever else follows from it."""
-        if isinstance(event, PullClosed):
-            task_id, number = self._task_of_branch(event), event.issue.number
-            kind, source = OutcomeKind.MERGED if event.merged else OutcomeKind.CLOSED, ""
-        elif isinstance(event, ReviewGiven) and event.number is not None and event.state in _REVIEWED:
-            number, kind, source = event.number, _REVIEWED[event.state], event.review_id
-            task_id = self._look_up(_TASK_OF_PULL, (number, event.forge, event.repository_id))
-        else:
-            return
-        if task_id is not None:
-            by = event.actor
-            values = (task_id, number, kind, storable(source), by.id, storable(by.login), at)
-            self._connection.execute(_OUTCOME, values)
-
-
-def own_category(connection: sqlite3.Connection, event: IssueLabelled | IssueUnlabelled) -> Category | None:
-    """Return what a label stands for by its repository's own file, as last read, or None."""
-    return category_by_file(connection, event.issue, event.label)
-
-
-def category_by_file(connection: sqlite3.Connection, issue: IssueRef, label: str) -> Category | None:
-    """Return what a label stands for by the file of an issue's repository, as last read, or None."""
-    values = (issue.forge, issue.repository_id, storable(label.strip().lower()))
-    row = connection.execute(_OWN_LABEL, values).fetchone()
-    return Category(row[0]) if row else None
 
 
 def _extract(event: Event) -> tuple[Value, ...]:

@@ -130,6 +130,15 @@ def help_words(situation: Situation, caps: Caps | None) -> str:
     )
 
 
+def without_task(verb: Verb) -> str:
+    """Answer a command on an issue that nobody has asked to have worked on."""
+    said = f"**Nothing is being worked on here.** `{COMMAND_PREFIX} run` begins."
+    if verb not in {Verb.HELP, Verb.UNKNOWN}:
+        return said
+    rows = [f"| `{COMMAND_PREFIX} {usage}` | {what} |" for usage, what in COMMANDS.values()]
+    return page([said, "\n".join(["| command | what it does |", "|---|---|", *rows])])
+
+
 def unknown_words(situation: Situation, caps: Caps | None, first_line: str) -> str:
     """Answer what begins like a command and is none. It is said once per issue."""
     return page([f"{code(one_line(first_line, 80))} is no command.", help_words(situation, caps)])

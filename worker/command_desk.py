@@ -37,13 +37,6 @@ class CommandDesk:
     ledger: Ledger | None = None
     caps: Caps | None = None
 
-    def is_for_us(self, command: CommandGiven) -> bool:
-        """Tell whether a command calls us, by the prefix or by our name. Raises ForgeError."""
-        if not command.addressed:
-            return True
-        own = self.forges[command.issue.forge].identity.login.removesuffix("[bot]")
-        return command.addressed.lower() == own.lower()
-
     def answer(self, task: Task, command: CommandGiven) -> str:
         """Answer a maintainer's command; return the decision for the record. Raises ForgeError."""
         situation = self._situation(task)
@@ -70,16 +63,6 @@ class CommandDesk:
         """Tell somebody without the right, once per person and task. Raises ForgeError."""
         self._say(command, f"not-permitted-{command.actor.id}-{task.id}", answers.NOT_PERMITTED)
         return "not permitted"
-
-    def show_seen(self, command: CommandGiven) -> None:
-        """Put a reaction on the comment, where the forge has them; one that fails is no harm."""
-        forge = self.forges[command.issue.forge]
-        if Capability.REACTIONS not in forge.capabilities or not isinstance(forge, Reacting):
-            return
-        try:
-            forge.react(command.issue, command.comment_id, "eyes")
-        except ForgeError as error:
-            log.warning("command not marked as seen", comment=command.comment_id, error=str(error))
 
     def _on_gate(self, command: CommandGiven, once: str) -> str:
         """Answer `plan` and `approve`: the place for gates, of which there are none yet."""
@@ -110,6 +93,22 @@ class CommandDesk:
         """Count the tasks that will be claimed before this one, as things stand."""
         turn = _turn(task)
         return sum(1 for each in self.queue.tasks() if each.state is State.QUEUED and _turn(each) < turn)
+
+
+def is_for_us(forge: Forge, command: CommandGiven) -> bool:
+    """Tell whether a command calls us, by the prefix or by our name. Raises ForgeError."""
+    own = forge.identity.login.removesuffix("[bot]") if command.addressed else ""
+    return command.addressed.lower() == own.lower()
+
+
+def show_seen(forge: Forge, command: CommandGiven) -> None:
+    """Put a reaction on the comment, where the forge has them; one that fails is no harm."""
+    if Capability.REACTIONS not in forge.capabilities or not isinstance(forge, Reacting):
+        return
+    try:
+        forge.react(command.issue, command.comment_id, "eyes")
+    except ForgeError as error:
+        log.warning("command not marked as seen", comment=command.comment_id, error=str(error))
 
 
 def _turn(task: Task) -> tuple[datetime, int]:

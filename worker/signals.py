@@ -35,7 +35,7 @@ from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
 from worker.allowing import AllowanceDesk
-from worker.command_desk import ANSWERED, CommandDesk
+from worker.command_desk import ANSWERED, CommandDesk, is_for_us, show_seen
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
@@ -206,7 +206,8 @@ class SignalDesk:
 
     def _on_command(self, command: CommandGiven, task: Task, permission: Permission) -> str:
         """Return the decision about a command that is answered and moves nothing, "" for all others."""
-        if not self._commands.is_for_us(command):
+        forge = self._forge_of(task)
+        if not is_for_us(forge, command):
             return "nothing to do: it calls somebody else"
         if command.verb is Verb.BUDGET:
             return self._on_budget(task, command, permission)
@@ -214,7 +215,7 @@ class SignalDesk:
             return self._on_allow(task, command, permission)
         if not may_trigger(permission, command.actor):
             return self._commands.refuse(task, command)
-        self._commands.show_seen(command)
+        show_seen(forge, command)
         return self._commands.answer(task, command) if command.verb in ANSWERED else ""
 
     def _why_outdated(self, event: Event, task: Task) -> str:

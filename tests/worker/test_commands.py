@@ -151,31 +151,51 @@ def unlabelled(town: Town, *labels: str) -> IssueRef:
     return issue
 
 
-def test_run_begins_work_without_a_label(notes: Town) -> None:
+def heard(town: Town) -> None:
+    """Let the worker decide what waits."""
+    town.loop(plays(WRITE)).shop.desk.clear()
+
+
+@pytest.mark.parametrize("command", ["/fixwright run", "@{name} run"])
+def test_run_begins_work_without_a_label(notes: Town, command: str) -> None:
     issue = unlabelled(notes)
-    notes.comment(issue, "/fixwright run")
+    notes.comment(issue, command.format(name=notes.world.bot.login.removesuffix("[bot]")))
+    assert notes.queue.tasks() == [], "who may is not known at the door"
+    heard(notes)
     assert (notes.task.category, notes.task.label, notes.task.by_command) == (Category.BUG, "", True)
     assert (notes.task.title, notes.task.body, notes.task.requested_by.login) == (
-        "Say more",
-        "Please.",
-        "mika",
-    )
+        "Say more", "Please.", "mika",
+    )  # fmt: skip
+    assert [how for _, how in notes.world.reactions(notes.world.comments(issue)[0].id)] == ["eyes"]
 
 
 def test_run_takes_the_kind_of_work_from_the_issues_labels(notes: Town) -> None:
     issue = unlabelled(notes, "question")
     notes.contracts.keep_labels("local", notes.repository.id, {"Question": Category.DOCS})
     notes.comment(issue, "/fixwright run")
-    assert (notes.task.category, notes.task.label) == (Category.DOCS, "question")
     notes.loop(plays(WRITE)).turn()
+    assert (notes.task.category, notes.task.label) == (Category.DOCS, "question")
     assert notes.stands == (State.IN_REVIEW, None)
 
 
-@pytest.mark.parametrize(
-    "command", ["/fixwright status", "/fixwright resume", "/fixwright help", "@fixwright run"]
-)
-def test_no_other_command_begins_anything(notes: Town, command: str) -> None:
-    notes.comment(unlabelled(notes), command)
+def test_a_run_that_is_told_again_begins_nothing_again(notes: Town) -> None:
+    issue = unlabelled(notes, "docs")
+    notes.contracts.keep_labels("local", notes.repository.id, {"docs": Category.DOCS})
+    notes.comment(issue, "/fixwright run")
+    notes.loop(plays(WRITE)).turn()
+    (event,) = [each for each in notes.all_signals() if isinstance(each, CommandGiven)]
+    notes.tell(event, "told-again")
+    heard(notes)
+    assert notes.stands == (State.IN_REVIEW, None)
+    assert notes.decisions()[-1] == "outdated: this comment was heard before"
+
+
+@pytest.mark.parametrize("verb", ["status", "resume", "cancel", "help", "dance"])
+def test_other_commands_are_answered_and_begin_nothing(notes: Town, verb: str) -> None:
+    issue = unlabelled(notes)
+    said = answer(notes, issue, f"/fixwright {verb}")
+    assert said.startswith("**Nothing is being worked on here.** `/fixwright run` begins.")
+    assert ("| command |" in said) is (verb in {"help", "dance"})
     assert notes.queue.tasks() == []
 
 
@@ -183,22 +203,29 @@ def test_run_on_a_pull_request_or_elsewhere_begins_nothing(notes: Town) -> None:
     notes.world.git.push(notes.repository.id, "topic", {"x": b"y"}, by=notes.maintainer)
     pull = notes.world.open_pull(notes.repository.id, notes.maintainer, head="topic", base="main", title="x")
     where = IssueRef(forge="local", repository_id=notes.repository.id, number=pull.number)
-    notes.comment(where, "/fixwright run")
+    assert answer(notes, where, "/fixwright run") == ""
+    assert answer(notes, unlabelled(notes), "@somebody run") == ""
     notes.serving = replace(notes.serving, repositories=frozenset())
-    notes.comment(unlabelled(notes), "/fixwright run")
+    assert answer(notes, unlabelled(notes), "/fixwright run") == ""
     assert notes.queue.tasks() == []
 
 
-def test_run_by_somebody_without_the_right_is_withdrawn_with_a_word(notes: Town) -> None:
+def test_strangers_cannot_fill_the_queue_and_are_told_once(notes: Town) -> None:
     issue = unlabelled(notes)
-    notes.comment(issue, "/fixwright run", by=notes.stranger)
+    assert "people with write access" in answer(notes, issue, "/fixwright run", by=notes.stranger)
+    assert answer(notes, issue, "/fixwright help", by=notes.stranger) == ""
+    assert notes.queue.tasks() == []
+
+
+def test_one_who_has_lost_the_right_since_is_withdrawn_with_a_word(notes: Town) -> None:
+    issue = unlabelled(notes)
+    notes.comment(issue, "/fixwright run")
+    heard(notes)
+    notes.world.grant(notes.repository.id, notes.maintainer, Permission.READ)
     notes.loop(plays(WRITE)).turn()
     assert notes.stands == (State.CANCELLED, Reason.NOT_PERMITTED)
     assert "asked for by somebody without write access" in notes.text(issue)
     assert not notes.cast.briefs
-    notes.comment(issue, "/fixwright run")
-    notes.loop(plays(WRITE)).shop.desk.clear()
-    assert notes.task.state is State.QUEUED
 
 
 def test_a_forge_that_cannot_react_is_no_trouble(notes: Town) -> None:

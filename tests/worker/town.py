@@ -72,6 +72,7 @@ from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
 from worker.errands import ErrandDesk
 from worker.loop import Loop
+from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
@@ -324,7 +325,8 @@ class Town:
             ),
         )
         budget = BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]())
-        errands = ErrandDesk(queue, forges, self.serving, clock=self.clock)
+        commands = NewCommandDesk(inbox=self.inbox, forges=forges, clock=self.clock)
+        errands = ErrandDesk(queue, forges, self.serving, clock=self.clock, commands=commands)
         errands.inbox = self.inbox
         desk = SignalDesk(queue, forges, self.serving, budget, errands=errands, clock=self.clock)
         shop = Shop(
