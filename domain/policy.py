@@ -106,8 +106,8 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
             return Admission.NOT_SERVED
         if not category_of(event.label, serving):
             return Admission.OTHER_LABEL
-        return Admission.TOO_OLD if _is_too_old(event, now) else Admission.QUEUED
-    if isinstance(event, CommandGiven) and event.verb is not Verb.CANCEL and _is_too_old(event, now):
+        return Admission.TOO_OLD if is_too_old(event, now) else Admission.QUEUED
+    if isinstance(event, CommandGiven) and event.verb is not Verb.CANCEL and is_too_old(event, now):
         return Admission.TOO_OLD
     if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
         return Admission.OTHER_LABEL
@@ -125,7 +125,8 @@ def _admit_noted(event: Noted) -> Admission:
     return Admission.NOTED
 
 
-def _is_too_old(event: IssueLabelled | CommandGiven, now: datetime | None) -> bool:
+def is_too_old(event: IssueLabelled | CommandGiven, now: datetime | None) -> bool:
+    """Tell whether a wish reaches us later than the age window allows; without `now` it never does."""
     return now is not None and event.at is not None and now - event.at > AGE_WINDOW
 
 

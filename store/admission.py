@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
 from domain.noted import IssueChanged, Noted, ReviewGiven
+from domain.policy import is_too_old
 from domain.ports import Admission, Admitted, Delivery
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
@@ -150,7 +151,7 @@ class Batch:
         if wish is Admission.TOO_OLD and self._look_up(_ASKED_FOR, (delivery.provider, delivery.delivery_id)):
             wish = Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
         if wish is Admission.OTHER_LABEL and isinstance(event, IssueLabelled | IssueUnlabelled):
-            wish = self._wish_of_own_label(event)
+            wish = self._wish_of_own_label(delivery, event)
         if wish is Admission.QUEUED and isinstance(event, IssueLabelled):
             return self._want_task(delivery, event)
         is_command = isinstance(event, CommandGiven) and wish is Admission.ERRAND
@@ -164,11 +165,14 @@ class Batch:
         admission = Admission.NO_TASK if task_id is None else Admission.SIGNAL
         return Admitted(admission=admission, task_id=task_id)
 
-    def _wish_of_own_label(self, event: IssueLabelled | IssueUnlabelled) -> Admission:
+    def _wish_of_own_label(self, delivery: Delivery, event: IssueLabelled | IssueUnlabelled) -> Admission:
         """Return what a label that the settings do not know means by its repository's own file."""
         if own_category(self._connection, event) is None:
             return Admission.OTHER_LABEL
-        return Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
+        if isinstance(event, IssueUnlabelled):
+            return Admission.SIGNAL
+        is_old = not delivery.is_found and is_too_old(event, delivery.received_at)
+        return Admission.TOO_OLD if is_old else Admission.QUEUED
 
     def _want_task(self, delivery: Delivery, event: IssueLabelled) -> Admitted:
         """Give the issue a task, unless it has one: there is one per issue, for good."""

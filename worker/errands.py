@@ -16,6 +16,7 @@ from domain.policy import AGE_WINDOW, Serving, admit, may_trigger
 from domain.ports import Admission, Clock, Errand, Forge, Inbox, TaskQueue
 from domain.text import clip
 from worker import announce, synthetic
+from worker.command_desk import is_for_us
 from worker.new_commands import NewCommandDesk
 from worker.places import PlaceDesk
 
@@ -132,6 +133,8 @@ class ErrandDesk:
         forge = self._forges.get(event.issue.forge)
         if forge is None:
             return "the forge is not configured any more"
+        if isinstance(event, CommandGiven) and not is_for_us(forge, event):
+            return "nothing to do: it calls somebody else"
         issue = forge.issue(event.issue)
         is_on = not isinstance(event, IssueLabelled) or event.label.strip().lower() in {
             label.strip().lower() for label in issue.labels

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from domain.model import Actor, Category, PublicationKind
+from domain.policy import AGE_WINDOW
 from domain.ports import Admission, Intent
 from domain.states import Trigger
 from store.contracts import SqliteContracts
@@ -46,6 +48,16 @@ def test_a_label_of_ones_own_is_a_task_at_the_door(contracts: SqliteContracts, i
         Admission.OTHER_LABEL,
         Admission.NOT_SERVED,
     ]
+
+
+def test_a_label_of_ones_own_that_comes_too_late_begins_nothing(
+    contracts: SqliteContracts, inbox: SqliteInbox, clock: SetClock
+) -> None:
+    contracts.keep_labels("local", "501", {"defect": Category.CHORE})
+    put_on = clock.now() - AGE_WINDOW - timedelta(minutes=1)
+    late = delivery(replace(labelled(1, label="defect"), at=put_on), "late")
+    (answer,) = inbox.accept([replace(late, received_at=clock.now())], policy)
+    assert (answer.admission, answer.task_id) == (Admission.TOO_OLD, None)
 
 
 def test_outcomes_are_never_changed_and_expiry_is_written_once(

@@ -9,6 +9,7 @@ import pytest
 
 from domain.events import CommandGiven, Verb
 from domain.model import Category, IssueRef, Money, Permission, Reason
+from domain.ports import Admission
 from domain.states import State
 from providers.local.forge import LocalForge
 from tests.worker.town import UNCLEAR, WRITE, Town, plays
@@ -208,6 +209,25 @@ def test_run_on_a_pull_request_or_elsewhere_begins_nothing(notes: Town) -> None:
     notes.serving = replace(notes.serving, repositories=frozenset())
     assert answer(notes, unlabelled(notes), "/fixwright run") == ""
     assert notes.queue.tasks() == []
+
+
+def test_an_old_word_to_somebody_else_is_not_ours_to_answer(notes: Town) -> None:
+    issue = unlabelled(notes)
+    command = CommandGiven(
+        issue=issue,
+        actor=notes.maintainer,
+        verb=Verb.RUN,
+        comment_id="77",
+        text="@somebody run",
+        addressed="somebody",
+        repository_name="acme/lamp",
+    )
+    notes.tell(command, "late", Admission.TOO_OLD)
+    heard(notes)
+    assert notes.said(issue) == []
+    notes.tell(replace(command, addressed="", comment_id="78"), "ours", Admission.TOO_OLD)
+    heard(notes)
+    assert len(notes.said(issue)) == 1
 
 
 def test_strangers_cannot_fill_the_queue_and_are_told_once(notes: Town) -> None:

@@ -35,6 +35,7 @@ from domain.model import (
 )
 from domain.policy import MAX_RECOVERIES, Serving, admit
 from domain.ports import (
+    Admission,
     Agent,
     AgentReport,
     Brief,
@@ -410,8 +411,8 @@ class Town:
             rows = connection.execute("SELECT kind, event FROM signals ORDER BY id").fetchall()
         return [event_from(row["kind"], row["event"]) for row in rows]
 
-    def tell(self, event: Event, key: str) -> None:
-        """Bring one event to the inbox under a delivery id of its own."""
+    def tell(self, event: Event, key: str, wish: Admission | None = None) -> None:
+        """Bring one event to the inbox under a delivery id of its own; `wish` is what the policy says."""
         delivery = Delivery(
             provider="local",
             delivery_id=key,
@@ -420,7 +421,7 @@ class Town:
             received_at=self.clock.now(),
             event=event,
         )
-        self.inbox.accept([delivery], lambda event: admit(event, self.serving))
+        self.inbox.accept([delivery], lambda event: wish or admit(event, self.serving))
 
     def transcript(self) -> str:
         """Every transcript's text."""
