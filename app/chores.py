@@ -16,6 +16,7 @@ from store.inbox import SqliteInbox
 from store.redeliveries import SqliteRedeliveries
 from worker.ci_watch import CiWatcher
 from worker.contract_reading import ContractReader
+from worker.expiry import DraftExpiry
 from worker.housekeeping import Chore, Housekeeping, Steps
 from worker.redelivery import Redeliverer
 from worker.retention import Keeping, MirrorKeeper, keep_transcripts
@@ -42,6 +43,7 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
     bodies = partial(_keep_bodies, inbox, clock, _keeping(settings, "deliveries"))
     chores = [
         *_sweeps(settings, shop, serving, database),
+        Chore(name="drafts", every_seconds=HOUR, steps=_expiry(settings, shop).steps),
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
         Chore(
             name="ci",
@@ -74,9 +76,9 @@ def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, database: Da
             most_queued=settings.max_queued,
         ),
     )
-    sweeper.places, sweeper.labels = shop.desk.places, shop.labels
+    sweeper.places = shop.desk.places
     redeliverer = Redeliverer(SqliteRedeliveries(database), shop.forges, serving, shop.clock)
-    reader = ContractReader(forges=shop.forges, serving=serving, labels=shop.labels)
+    reader = ContractReader(forges=shop.forges, serving=serving, labels=shop.contracts)
     every = settings.sweep_minutes * MINUTE
     # The files come first: a sweep looks for the labels that they name.
     return [
@@ -84,6 +86,17 @@ def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, database: Da
         Chore(name="contracts", every_seconds=every, steps=reader.steps),
         Chore(name="sweep", every_seconds=every, steps=sweeper.steps),
     ]
+
+
+def _expiry(settings: WorkerSettings, shop: Shop) -> DraftExpiry:
+    return DraftExpiry(
+        queue=shop.queue,
+        contracts=shop.contracts,
+        forges=shop.forges,
+        clock=shop.clock,
+        patience=timedelta(days=settings.expire_drafts_days),
+        tell=shop.desk.has_moved,
+    )
 
 
 def _mirror_keeper(settings: WorkerSettings, shop: Shop) -> MirrorKeeper:

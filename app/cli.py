@@ -195,6 +195,18 @@ def app_create(
 
 
 @cli.command()
+def outcomes(
+    days: Annotated[int, typer.Option("--days", min=0, help="Only the last days; 0: all.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Show what became of the pull requests: merged, closed, changes asked, approved, expired."""
+    from app.clock import SystemClock
+    from app.outcomes import outcomes as show
+
+    typer.echo(show(days=days, as_json=as_json, clock=SystemClock()), nl=False)
+
+
+@cli.command()
 def schema() -> None:
     """Print the JSON Schema (draft 2020-12) of a repository's `.fixwright.yml`, for editors."""
     from app.repo_contract import schema_text

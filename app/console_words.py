@@ -44,6 +44,8 @@ _WAITS_FOR = {
     Reason.PROTECTED_PATH: "A maintainer: reads the change of protected paths and allows it, or makes it.",
     Reason.BRANCH_MOVED: f"Somebody pushed to the branch: keep or remove that work; {_RESUME}.",
     Reason.CONFLICT: f"The base branch merged into the task's branch, or that branch deleted; {_RESUME}.",
+    Reason.TAKEN: "Nothing: somebody else has the issue; /fixwright run goes ahead all the same.",
+    Reason.EXPIRED: "A review of the draft that was left alone, or its end; /fixwright run goes on with it.",
     Reason.CI_RED: f"A look at the failed jobs of the pull request; {_RESUME}.",
     Reason.SANDBOX: "The operator: no sandbox that holds can be had; see the worker's log, then resume.",
     Reason.INTERNAL_ERROR: "The operator: see the worker's log, then resume.",

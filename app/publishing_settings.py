@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from app.setting_types import Patterns, PullLabels, Switch, Word
+from app.setting_types import Count, Patterns, PullLabels, Switch, Word
+from domain.manners import PullPace
 
 _NAME = r"[^<>\x00-\x1f\x7f]*[^<>\s\x00-\x1f\x7f]"
 _MAIL_PART = r"[^<>@\s\x00-\x1f\x7f]+"
@@ -41,3 +42,32 @@ class PublishingSettings(BaseSettings):
         "knows review requests. What the forge refuses is logged, and the draft is up all the same.",
         examples=["true"],
     )
+    max_open_pulls: Count = Field(
+        default=10,
+        ge=0,
+        le=1000,
+        description="Pull requests of ours that one repository may have open; further tasks wait. 0: any "
+        "number.",
+        examples=["10"],
+    )
+    max_new_pulls_per_hour: Count = Field(
+        default=10,
+        ge=0,
+        le=1000,
+        description="New pull requests that one repository may get within an hour; further tasks wait. "
+        "0: any number.",
+        examples=["10"],
+    )
+    expire_drafts_days: Count = Field(
+        default=0,
+        ge=0,
+        le=3650,
+        description="Days without a review or a command after which a draft is let go of, with a note; it "
+        "stays open. 0: never.",
+        examples=["60"],
+    )
+
+    @property
+    def pull_pace(self) -> PullPace:
+        """How many pull requests a repository may get."""
+        return PullPace(most_open=self.max_open_pulls, most_new_per_hour=self.max_new_pulls_per_hour)

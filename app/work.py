@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -63,6 +64,7 @@ from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from worker.errands import ErrandDesk
 from worker.loop import Loop
+from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
@@ -87,18 +89,21 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
+    contracts = SqliteContracts(database, clock)
     redact = redact or known_secrets(settings)
     forges = open_forges(settings, redact.lend)
-    serving = settings.serving(OwnIds(forges))
+    serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
-    contracts = SqliteContracts(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
-    errands = ErrandDesk(queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock)
-    errands.inbox = SqliteInbox(database, settings.labels)
+    inbox = SqliteInbox(database, settings.labels)
+    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock)
+    errands = ErrandDesk(
+        queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock, commands=commands
+    )
+    errands.inbox = inbox
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)
-    desk.labels = contracts
     shop = Shop(
         queue=queue,
         ledger=ledger,
@@ -106,8 +111,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         bench=bench,
         clock=clock,
         desk=desk,
-        labels=contracts,
-        pulls=contracts,
+        contracts=contracts,
         caps=settings.caps,
         model=settings.model,
         price_of=PriceList(settings.model_prices, estimate=settings.estimate_price),
@@ -119,6 +123,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
+        pull_pace=settings.pull_pace,
         manners=Manners(
             labels=settings.pull_labels,
             asks_for_review=settings.request_review,

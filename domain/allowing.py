@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from domain.events import COMMAND_START
 from domain.model import Actor, Finding, Severity, Task, Verdict
 from domain.states import LIVE_STATES
 
-_COMMAND = re.compile(r"/fixwright[ \t]++allow[ \t]++(\S{1,100})[ \t]*+", re.IGNORECASE | re.ASCII)
+_COMMAND = re.compile(
+    rf"{COMMAND_START}[ \t]++allow[ \t]++(?P<change>\S{{1,100}})[ \t]*+", re.IGNORECASE | re.ASCII
+)
 _CHANGE = re.compile(r"[0-9a-f]{40}", re.IGNORECASE | re.ASCII)
 _FINDING = re.compile(r"(RH[0-9]{3})-([0-9a-f]{16,64})", re.IGNORECASE | re.ASCII)
 _STANDING_RULE = re.compile(r"(?:CHANGE|SECRET)(?:-[A-Z]+)+", re.IGNORECASE | re.ASCII)
@@ -48,7 +51,7 @@ def named_change(comment: str) -> str | None:
     """
     first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
     match = _COMMAND.fullmatch(first_line)
-    return _spelled(match[1]) if match else None
+    return _spelled(match["change"]) if match else None
 
 
 def _spelled(word: str) -> str | None:

@@ -55,6 +55,13 @@ class Verb(StrEnum):
     CANCEL = "cancel"
     BUDGET = "budget"
     ALLOW = "allow"
+    STATUS = "status"
+    EXPLAIN = "explain"
+    PLAN = "plan"
+    APPROVE = "approve"
+    HELP = "help"
+    UNKNOWN = "unknown"
+    """What begins like a command and is none: its writer is to be told, once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +69,8 @@ class CommandGiven:
     """A comment whose first line is a command. `text` is the whole comment, for the agent to read.
 
     `title` and `body` are the issue's as it stood at that moment, None where that was not told, or where
-    the comment is on a pull request: who asks for work asks for it on this text.
+    the comment is on a pull request: who asks for work asks for it on this text. `addressed` is the account
+    that the command calls by name, "" where it begins with the prefix. `labels` are those on the issue.
     """
 
     issue: IssueRef
@@ -73,6 +81,9 @@ class CommandGiven:
     title: str | None = None
     body: str | None = None
     at: datetime | None = None
+    repository_name: str = ""
+    addressed: str = ""
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +112,16 @@ Event = IssueLabelled | IssueUnlabelled | IssueClosed | CommandGiven | PullClose
 
 COMMAND_PREFIX = "/fixwright"
 
+MENTION = r"@(?P<name>[A-Za-z0-9][A-Za-z0-9-]{0,38})(?:\[bot\])?"
+COMMAND_START = rf"(?:{COMMAND_PREFIX}|{MENTION})"
+"""How a command begins: with the prefix, or with the name of whom it is for."""
+
 _COMMAND = re.compile(
-    rf"{COMMAND_PREFIX}[ \t]++(?:([a-z]++)|(budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?"
-    r"|(allow)[ \t]++\S++)[ \t]*+",
+    rf"{COMMAND_START}[ \t]++(?:(?P<verb>[a-z]++)|(?P<allow>allow)[ \t]++\S++"
+    r"|(?P<budget>budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?)[ \t]*+",
     re.IGNORECASE | re.ASCII,
 )
+_LIKE_A_COMMAND = re.compile(rf"{COMMAND_PREFIX}(?:[ \t]++[\x20-\x7e]{{0,200}}+)?", re.IGNORECASE | re.ASCII)
 
 
 def parse_command(comment: str) -> Verb | None:
@@ -113,14 +129,24 @@ def parse_command(comment: str) -> Verb | None:
 
     The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
     cell or hidden markup can therefore never be one. Upper case is as good as lower; further words belong on
-    the next line, so that a sentence which only begins like a command is not one. `budget` takes one word
-    more, the amount, and `allow` the name of a change, whether it is one or not: who errs is to be told.
+    the next line, so that a sentence which only begins like a command is not one: it is UNKNOWN. `budget`
+    takes one word more, the amount, and `allow` the name of a change, whether it is one or not: who errs is
+    to be told. Whom a command calls by name may be somebody else, and what they are told is not ours to know.
     """
-    first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
+    first_line = _first_line(comment)
     match = _COMMAND.fullmatch(first_line)
-    if match is None:
-        return None
-    try:
-        return Verb((match[1] or match[2] or match[3]).lower())
-    except ValueError:
-        return None
+    if match is not None:
+        word = (match["verb"] or match["budget"] or match["allow"]).lower()
+        if word in set(Verb) and word != Verb.UNKNOWN:
+            return Verb(word)
+    return Verb.UNKNOWN if _LIKE_A_COMMAND.fullmatch(first_line) else None
+
+
+def parse_address(comment: str) -> str:
+    """Return the account that a comment's command calls by name, "" where it begins with the prefix."""
+    match = _COMMAND.fullmatch(_first_line(comment))
+    return (match["name"] or "") if match else ""
+
+
+def _first_line(comment: str) -> str:
+    return comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")

@@ -89,6 +89,8 @@ class Reason(StrEnum):
     OUT_OF_REACH = "out_of_reach"
     VISIBILITY_CHANGED = "visibility_changed"
     WITHDRAWN = "withdrawn"
+    TAKEN = "taken"
+    EXPIRED = "expired"
 
 
 # -- the forge's side -------------------------------------------------------------------------------

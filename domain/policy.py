@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -36,8 +36,13 @@ _WRITERS = frozenset({Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN})
 
 _UNDER_WAY = frozenset({State.QUEUED, State.RUNNING})
 
-_MOVING_NOTHING = frozenset({Verb.BUDGET, Verb.ALLOW})
+_MOVING_NOTHING = frozenset(Verb) - {Verb.RUN, Verb.RESUME, Verb.RETRY, Verb.CANCEL}
 """Commands that move no task by themselves: their own desks answer them."""
+
+
+def _none(_forge: str, _repository_id: str) -> Mapping[str, Category]:
+    """Know no labels of any repository's own."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +50,20 @@ class Serving:
     """Whom the service works for. An empty set of repositories means nobody.
 
     `repositories` holds "forge:owner/name" in lower case; `own_ids` maps a forge to our own user id there;
-    `labels` maps trigger labels, in whatever case, to categories.
+    `labels` maps trigger labels, in whatever case, to categories; `own_labels` tells those that the
+    file of a repository names, by forge and repository id.
     """
 
     repositories: frozenset[str]
     own_ids: Mapping[str, str]
     labels: Mapping[str, Category]
+    own_labels: Callable[[str, str], Mapping[str, Category]] = _none
 
-    def with_labels(self, own: Mapping[str, Category]) -> Serving:
-        """Return the same with a repository's own labels, which go before ours of the same name."""
+    def at(self, forge: str, repository_id: str) -> Serving:
+        """Return the same for one repository: its own labels go before ours of the same name."""
+        own = self.own_labels(forge, repository_id)
+        if not own:
+            return self
         folded = {label.strip().lower() for label in own}
         ours = {each: kind for each, kind in self.labels.items() if each.strip().lower() not in folded}
         return replace(self, labels={**ours, **own})
@@ -96,11 +106,13 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
             return Admission.NOT_SERVED
         if not category_of(event.label, serving):
             return Admission.OTHER_LABEL
-        return Admission.TOO_OLD if _is_too_old(event, now) else Admission.QUEUED
-    if isinstance(event, CommandGiven) and event.verb is not Verb.CANCEL and _is_too_old(event, now):
+        return Admission.TOO_OLD if is_too_old(event, now) else Admission.QUEUED
+    if isinstance(event, CommandGiven) and event.verb is not Verb.CANCEL and is_too_old(event, now):
         return Admission.TOO_OLD
     if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
         return Admission.OTHER_LABEL
+    if isinstance(event, CommandGiven) and serving.serves(event.issue.forge, event.repository_name):
+        return Admission.ERRAND
     return Admission.SIGNAL
 
 
@@ -113,7 +125,8 @@ def _admit_noted(event: Noted) -> Admission:
     return Admission.NOTED
 
 
-def _is_too_old(event: IssueLabelled | CommandGiven, now: datetime | None) -> bool:
+def is_too_old(event: IssueLabelled | CommandGiven, now: datetime | None) -> bool:
+    """Tell whether a wish reaches us later than the age window allows; without `now` it never does."""
     return now is not None and event.at is not None and now - event.at > AGE_WINDOW
 
 

@@ -7,11 +7,13 @@ from decimal import Decimal
 from enum import StrEnum
 
 from domain.budget import QUANTUM, CapRaise, Caps
+from domain.events import COMMAND_START
 from domain.model import Money, Task
 from domain.states import LIVE_STATES
 
 _COMMAND = re.compile(
-    r"/fixwright[ \t]++budget[ \t]++\$?(\d{1,9}(?:\.\d{1,9})?)(?:[ \t]*+(?:\$|usd))?[ \t]*+",
+    rf"{COMMAND_START}[ \t]++budget[ \t]++\$?(?P<amount>\d{{1,9}}(?:\.\d{{1,9}})?)"
+    r"(?:[ \t]*+(?:\$|usd))?[ \t]*+",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -31,7 +33,7 @@ def wanted_cap(comment: str) -> Money | None:
     """Return the dollars in a comment's first line, `/fixwright budget 3.00`, or None where none are."""
     first_line = comment.removeprefix("\ufeff").partition("\n")[0].removesuffix("\r")
     match = _COMMAND.fullmatch(first_line)
-    return Decimal(match[1]).quantize(QUANTUM) if match else None
+    return Decimal(match["amount"]).quantize(QUANTUM) if match else None
 
 
 def decide_raise(

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from domain.errors import ConfigurationError
 from domain.model import Category
-from domain.repo_hints import problem_of
+from domain.repo_hints import problems_of
 from domain.repo_sections import (
     CONVENTIONAL,
     DEFAULT_BRANCH_PREFIX,
@@ -268,8 +268,7 @@ def check_repo_config(source: bytes | None) -> RepoConfig | tuple[Problem, ...]:
     try:
         config = RepoConfig.model_validate(value)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        return _ordered(problem_of(each, node, RepoConfig) for each in found)
+        return _ordered(problems_of(error, node, RepoConfig))
     wrong = (
         *label_disagreements(config.labels, config.categories),
         *branch_disagreements(config.base_branch, config.branch_prefix),

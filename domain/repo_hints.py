@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import typing
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import yaml
-from pydantic import BaseModel
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ValidationError
 
 from domain.repo_yaml import Path, Problem, find, problem_at, taken_for
 
@@ -39,18 +38,28 @@ ELSEWHERE: dict[str, str] = {
 """Names under which people look for a key first, and where it is."""
 
 
-def problem_of(error: ErrorDetails, node: yaml.Node, model: type[BaseModel]) -> Problem:
-    """Return one of pydantic's errors as a problem at its place in the file."""
-    path: Path = tuple(error["loc"])
+def problems_of(error: ValidationError, node: yaml.Node, model: type[BaseModel]) -> Iterator[Problem]:
+    """Yield what pydantic found as problems at their places in the file."""
+    for found in error.errors(include_url=False, include_input=False):
+        yield _problem(tuple(found["loc"]), (found["type"], found["msg"]), node, model)
+
+
+def _problem(path: Path, what: tuple[str, str], node: yaml.Node, model: type[BaseModel]) -> Problem:
+    kind, said = what
     keys = tuple(step for step in path if step != "[key]")
     place, value = find(node, path)
     name = ".".join(str(step) for step in keys)
-    if error["type"] == "extra_forbidden":
+    if kind == "extra_forbidden":
         key = str(keys[-1])
         nearest = nearest_key(key, known_keys(model, keys[:-1]), is_top=len(keys) == 1)
         return problem_at(place.start_mark, f"{name}: {_unknown(key, nearest, len(keys) == 1)}", nearest)
-    message = error["msg"].removeprefix("Value error, ")
-    return problem_at(place.start_mark, f"{name}: {message}{_quoting_hint(error['type'], value)}")
+    message = said.removeprefix("Value error, ")
+    if kind == "model_type":
+        is_empty = taken_for(value) == "nothing"
+        message = message.partition(" or instance of")[0] + (
+            "; it is empty: leave it out" if is_empty else ""
+        )
+    return problem_at(place.start_mark, f"{name}: {message}{_quoting_hint(kind, value)}")
 
 
 def _unknown(key: str, nearest: str, is_top: bool) -> str:

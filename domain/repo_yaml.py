@@ -12,6 +12,7 @@ import yaml
 FILE_NAME = ".fixwright.yml"
 
 _DEEPEST = 20
+_MOST_ENTRIES = 1000
 _NUMBER_TAGS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _STRING_TAG = "tag:yaml.org,2002:str"
 _TABS = "found character '\\t' that cannot start any token"
@@ -115,6 +116,9 @@ def _odd_keys(node: yaml.Node) -> Iterator[Problem]:
         for item in node.value:
             yield from _odd_keys(item)
     if not isinstance(node, yaml.MappingNode):
+        return
+    if len(node.value) > _MOST_ENTRIES:
+        yield problem_at(node.start_mark, f"more than {_MOST_ENTRIES} entries under one another")
         return
     seen: set[str] = set()
     for key, value in node.value:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
 from domain.noted import IssueChanged, Noted, ReviewGiven
+from domain.policy import is_too_old
 from domain.ports import Admission, Admitted, Delivery
-from domain.ports.contracts import OutcomeKind
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
 from store.documents import event_text
+from store.own_labels import kind_of_command, own_category
+from store.pull_outcomes import note_outcome
 from store.rows import storable, time_text
 
 _DUPLICATES = """
@@ -59,23 +61,14 @@ _WAITING_OF_TASK = "SELECT id FROM signals WHERE task_id = ? AND decided_at IS N
 
 _TASK_COLUMNS = """
     id, forge, repository_id, issue_number, repository_name, category, requester_id, requester_login,
-    requester_is_bot, state, created_at, updated_at, title, body, word_at, label
+    requester_is_bot, state, created_at, updated_at, title, body, word_at, label, by_command
 """
 _TASK_EVENT_COLUMNS = "task_id, at, trigger, to_state, generation, detail"
 _DELIVERY_COLUMNS = """
     id, provider, delivery_id, body_sha256, received_at, kind, repository_id, issue_number, actor, note,
     admission, task_id, body_pack, body_start, body_length
 """
-_OWN_LABEL = "SELECT category FROM repository_labels WHERE forge = ? AND repository_id = ? AND label = ?"
-
-_OUTCOME = """
-    INSERT INTO pull_outcomes (task_id, pull_number, kind, source, actor_id, actor_login, at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO NOTHING
-"""
-_REVIEWED = {"changes_requested": OutcomeKind.CHANGES_ASKED, "approved": OutcomeKind.APPROVED}
-
-_SIGNAL_COLUMNS = "delivery, task_id, kind, event"
+_SIGNAL_COLUMNS = "delivery, task_id, kind, event, decision, decided_at"
 _ERRAND_COLUMNS = "delivery, kind, event, admission"
 _LEAVING_AN_ERRAND = frozenset({Admission.ERRAND, Admission.QUEUE_FULL, Admission.TOO_OLD})
 
@@ -158,20 +151,28 @@ class Batch:
         if wish is Admission.TOO_OLD and self._look_up(_ASKED_FOR, (delivery.provider, delivery.delivery_id)):
             wish = Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
         if wish is Admission.OTHER_LABEL and isinstance(event, IssueLabelled | IssueUnlabelled):
-            wish = self._wish_of_own_label(event)
+            wish = self._wish_of_own_label(delivery, event)
         if wish is Admission.QUEUED and isinstance(event, IssueLabelled):
             return self._want_task(delivery, event)
-        if wish not in {Admission.QUEUED, Admission.SIGNAL}:
+        is_command = isinstance(event, CommandGiven) and wish is Admission.ERRAND
+        if wish not in {Admission.QUEUED, Admission.SIGNAL} and not is_command:
             return Admitted(admission=wish, task_id=None)
         task_id = self._task_of(event)
+        if task_id is None and is_command:
+            return Admitted(admission=Admission.ERRAND, task_id=None)
+        if task_id is None and wish is Admission.QUEUED and isinstance(event, CommandGiven):
+            return self._want_commanded(delivery, event)
         admission = Admission.NO_TASK if task_id is None else Admission.SIGNAL
         return Admitted(admission=admission, task_id=task_id)
 
-    def _wish_of_own_label(self, event: IssueLabelled | IssueUnlabelled) -> Admission:
+    def _wish_of_own_label(self, delivery: Delivery, event: IssueLabelled | IssueUnlabelled) -> Admission:
         """Return what a label that the settings do not know means by its repository's own file."""
         if own_category(self._connection, event) is None:
             return Admission.OTHER_LABEL
-        return Admission.QUEUED if isinstance(event, IssueLabelled) else Admission.SIGNAL
+        if isinstance(event, IssueUnlabelled):
+            return Admission.SIGNAL
+        is_old = not delivery.is_found and is_too_old(event, delivery.received_at)
+        return Admission.TOO_OLD if is_old else Admission.QUEUED
 
     def _want_task(self, delivery: Delivery, event: IssueLabelled) -> Admitted:
         """Give the issue a task, unless it has one: there is one per issue, for good."""
@@ -189,7 +190,16 @@ class Batch:
             return Admitted(admission=Admission.OTHER_LABEL, task_id=None)
         if not delivery.is_found and not self._has_room(event.issue):
             return Admitted(admission=Admission.QUEUE_FULL, task_id=None)
-        return Admitted(admission=Admission.QUEUED, task_id=self._add_task(delivery, event, category))
+        task_id = self._add_task(delivery, event, category, event.label)
+        return Admitted(admission=Admission.QUEUED, task_id=task_id)
+
+    def _want_commanded(self, delivery: Delivery, event: CommandGiven) -> Admitted:
+        """Give an issue its task by a command, as by a label."""
+        if not delivery.is_found and not self._has_room(event.issue):
+            return Admitted(admission=Admission.QUEUE_FULL, task_id=None)
+        category, label = kind_of_command(self._connection, event, self._categories)
+        task_id = self._add_task(delivery, event, category, label)
+        return Admitted(admission=Admission.QUEUED, task_id=task_id)
 
     def _has_room(self, issue: IssueRef) -> bool:
         """Tell whether one more task of the issue's repository may wait."""
@@ -237,11 +247,21 @@ class Batch:
         }
         return self._look_up(_TASK_OF_BRANCH, values)
 
+    def _task_of_pull(self, event: Event) -> int | None:
+        """Find whose pull request was closed or reviewed."""
+        if isinstance(event, PullClosed):
+            return self._task_of_branch(event)
+        if isinstance(event, ReviewGiven) and event.number is not None:
+            return self._look_up(_TASK_OF_PULL, (event.number, event.forge, event.repository_id))
+        return None
+
     def _look_up(self, query: str, values: tuple[Value, ...] | dict[str, str]) -> int | None:
         row = self._connection.execute(query, values).fetchone()
         return None if row is None else int(row[0])
 
-    def _add_task(self, delivery: Delivery, event: IssueLabelled, category: Category) -> int:
+    def _add_task(
+        self, delivery: Delivery, event: IssueLabelled | CommandGiven, category: Category, label: str
+    ) -> int:
         task_id = self._next_task
         self._next_task += 1
         at = time_text(delivery.received_at)
@@ -264,10 +284,11 @@ class Batch:
                 FIRST_STATE,
                 at,
                 at,
-                storable(event.title),
-                storable(event.body),
+                storable(event.title or ""),
+                storable(event.body or ""),
                 time_text(event.at) if event.at else "",
-                storable(event.label),
+                storable(label),
+                isinstance(event, CommandGiven),
             )
         )
         self._new_task_events.append((task_id, at, Trigger.ADMITTED, FIRST_STATE, 0, ""))
@@ -297,33 +318,14 @@ class Batch:
                 place.length,
             )
         )
-        self._note_outcome(event, at)
+        note_outcome(self._connection, event, self._task_of_pull(event), at)
         if answer.admission is Admission.SIGNAL:
-            self._new_signals.append((row_id, answer.task_id, kind, event_text(event)))
+            self._new_signals.append((row_id, answer.task_id, kind, event_text(event), None, None))
+        elif answer.admission is Admission.QUEUED and isinstance(event, CommandGiven):
+            # Decided already; kept so that the same comment, told once more, is known.
+            self._new_signals.append((row_id, answer.task_id, kind, event_text(event), "began the task", at))
         elif answer.admission in _LEAVING_AN_ERRAND:
             self._new_errands.append((row_id, kind, event_text(event), answer.admission))
-
-    def _note_outcome(self, event: Event, at: str) -> None:
-        """Write down what a delivery tells of a pull request of ours, whatever else follows from it."""
-        if isinstance(event, PullClosed):
-            task_id, number = self._task_of_branch(event), event.issue.number
-            kind, source = OutcomeKind.MERGED if event.merged else OutcomeKind.CLOSED, ""
-        elif isinstance(event, ReviewGiven) and event.number is not None and event.state in _REVIEWED:
-            number, kind, source = event.number, _REVIEWED[event.state], event.review_id
-            task_id = self._look_up(_TASK_OF_PULL, (number, event.forge, event.repository_id))
-        else:
-            return
-        if task_id is not None:
-            by = event.actor
-            values = (task_id, number, kind, storable(source), by.id, storable(by.login), at)
-            self._connection.execute(_OUTCOME, values)
-
-
-def own_category(connection: sqlite3.Connection, event: IssueLabelled | IssueUnlabelled) -> Category | None:
-    """Return what a label stands for by its repository's own file, as last read, or None."""
-    label = storable(event.label.strip().lower())
-    row = connection.execute(_OWN_LABEL, (event.issue.forge, event.issue.repository_id, label)).fetchone()
-    return Category(row[0]) if row else None
 
 
 def _extract(event: Event) -> tuple[Value, ...]:

@@ -11,10 +11,10 @@ from domain.events import CommandGiven, IssueLabelled
 from domain.model import Category, IssueRef, Outcome, Task
 from domain.ports import Clock, Landing, TaskQueue
 from domain.states import State, Trigger, after
-from store.admission import own_category
 from store.allowances import AllowanceRecords
 from store.attempts import AttemptRecords
 from store.database import Database
+from store.own_labels import own_category
 from store.places import PlaceRecords
 from store.publications import PublicationRecords
 from store.rows import moment_of, storable, task_from, time_text

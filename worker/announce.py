@@ -89,7 +89,7 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         f"the operator looks at the service's log; then a maintainer writes {_COMMAND}.",
     ),
     Reason.NOT_PERMITTED: (
-        "This label was put on by somebody without write access, so nothing was started.",
+        "This was asked for by somebody without write access, so nothing was started.",
         "a maintainer takes the label off and puts it on again, or writes `/fixwright run`.",
     ),
     Reason.RIGHT_LOST: (
@@ -106,6 +106,14 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         f"a maintainer who wants it published all the same writes {_COMMAND}, and I go on from there.",
     ),
     Reason.WITHDRAWN: ("Stopped, as asked.", "put the label on again to start anew."),
+    Reason.TAKEN: (
+        "I leave this issue alone.",
+        "if I am to work on it all the same, a maintainer writes `/fixwright run`.",
+    ),
+    Reason.EXPIRED: (
+        "Nobody has looked at the draft for a long time, so I let go of it. It stays open.",
+        "review it, close it, or have me go on with `/fixwright run`.",
+    ),
 }
 """What happened and who does what next, for each reason. Every reason that ends a run must be here."""
 

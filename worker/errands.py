@@ -16,6 +16,8 @@ from domain.policy import AGE_WINDOW, Serving, admit, may_trigger
 from domain.ports import Admission, Clock, Errand, Forge, Inbox, TaskQueue
 from domain.text import clip
 from worker import announce, synthetic
+from worker.command_desk import is_for_us
+from worker.new_commands import NewCommandDesk
 from worker.places import PlaceDesk
 
 log = structlog.get_logger(__name__)
@@ -40,11 +42,14 @@ class ErrandDesk:
         *,
         is_swept: bool = True,
         clock: Clock | None = None,
+        commands: NewCommandDesk | None = None,
     ) -> None:
         """`is_swept` says whether sweeps take up later what has no room now.
 
-        Without a clock and an inbox, what the door took for too old stays so.
+        Without a clock and an inbox, what the door took for too old stays so. Without `commands`, those on
+        issues that have no task are recorded and nothing else.
         """
+        self._commands = commands
         self._clock = clock
         self._queue = queue
         self._forges = forges
@@ -62,7 +67,7 @@ class ErrandDesk:
         """
         has_spoken = False
         for errand in self._queue.errands(MOST_AT_ONCE):
-            is_speech = errand.admission is not Admission.ERRAND
+            is_speech = errand.admission is not Admission.ERRAND or isinstance(errand.event, CommandGiven)
             if is_speech and has_spoken:
                 continue
             has_spoken |= is_speech
@@ -87,6 +92,8 @@ class ErrandDesk:
             return self.places.settle(event.forge, event.repository_id, event.action).decision
         if isinstance(event, InstallationChanged):
             return self._installation(errand.id, event)
+        if isinstance(event, CommandGiven) and errand.admission is Admission.ERRAND:
+            return self._commands.answer(event) if self._commands else "nothing to do here"
         if isinstance(event, IssueLabelled | CommandGiven):
             return self._say_why_not(event, errand.admission)
         return "nothing to do"
@@ -126,6 +133,8 @@ class ErrandDesk:
         forge = self._forges.get(event.issue.forge)
         if forge is None:
             return "the forge is not configured any more"
+        if isinstance(event, CommandGiven) and not is_for_us(forge, event):
+            return "nothing to do: it calls somebody else"
         issue = forge.issue(event.issue)
         is_on = not isinstance(event, IssueLabelled) or event.label.strip().lower() in {
             label.strip().lower() for label in issue.labels

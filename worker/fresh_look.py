@@ -105,11 +105,12 @@ class FreshLook:
 
     def _label(self, task: Task, issue: Issue) -> Hindrance | None:
         """Return that somebody who may has taken the task's label off since work was asked for, or None."""
-        if not has_lost_label(task, issue, self.serving):
+        serving = self.serving.at(task.issue.forge, task.issue.repository_id)
+        if not has_lost_label(task, issue, serving):
             return None
         asked_at = task.word_at or self.queue.asked_at(task.id)
         changes = self.forge.label_changes(task.issue)
-        removed = missed_removal(task, issue, changes, self.serving, asked_at=asked_at)
+        removed = missed_removal(task, issue, changes, serving, asked_at=asked_at)
         if removed is None:
             return None
         permission = self.forge.permission_of(task.issue.repository_id, removed.actor)

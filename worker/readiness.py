@@ -7,6 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from domain.errors import ConfigurationError, GitError
+from domain.events import parse_command
 from domain.model import Attempt, Issue, Repository, Task
 from domain.policy import may_trigger
 from domain.ports import Capability, CiEnd, Forge, TaskQueue, WatchLog
@@ -45,7 +46,7 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
                 continue
             permission = forge.permission_of(task.issue.repository_id, author)
             is_writer[author.id] = may_trigger(permission, author)
-        own_words = _without_quotations(comment.body)
+        own_words = _own_words(comment.body)
         if is_writer[author.id] and own_words:
             chosen.append(clip(own_words, 4000))
         if len(chosen) == MAX_INSTRUCTIONS:
@@ -53,9 +54,14 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
     return tuple(reversed(chosen))
 
 
-def _without_quotations(text: str) -> str:
-    """Return what somebody wrote without what they quoted: that is other people's word, or our own."""
+def _own_words(text: str) -> str:
+    """Return what somebody wrote without a command to us, and without what they quoted.
+
+    What is quoted is other people's word, or our own.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if parse_command(text) is not None:
+        del lines[0]
     return "\n".join(line for line in lines if not line.lstrip().startswith(">")).strip()
 
 

@@ -31,11 +31,11 @@ from domain.policy import (
     word_of,
 )
 from domain.ports import Clock, Forge, Landing, Signal, TaskQueue
-from domain.ports.contracts import RepositoryLabels
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
 from worker.allowing import AllowanceDesk
+from worker.command_desk import ANSWERED, CommandDesk, is_for_us, show_seen
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
@@ -66,13 +66,17 @@ class SignalDesk:
 
         Without a clock, no command is old enough to be looked up once more.
         """
-        self.labels: RepositoryLabels | None = None
-        """Labels of repositories' own; without, only those of the service count."""
         self._errands = errands or ErrandDesk(queue, forges, serving)
         self._clock = clock
         self._queue = queue
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
+        self._commands = CommandDesk(
+            queue=queue,
+            forges=forges,
+            ledger=budget.ledger if budget else None,
+            caps=budget.caps if budget else None,
+        )
         self._forges = forges
         self._serving = serving
         self._lock = threading.Lock()
@@ -123,16 +127,18 @@ class SignalDesk:
         if isinstance(signal.event, IssueChanged) and signal.event.action == "edited":
             return self._on_edit(task)
         permission = self._permission(signal, task)
-        if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.BUDGET:
-            return self._on_budget(task, signal.event, permission)
-        if isinstance(signal.event, CommandGiven) and signal.event.verb is Verb.ALLOW:
-            return self._on_allow(task, signal.event, permission)
+        if isinstance(signal.event, CommandGiven):
+            decision = self._on_command(signal.event, task, permission)
+            if decision:
+                return decision
         if self._must_give_way(task, signal, permission):
             self._queue.move(task, Trigger.CANCELLED, Landing(reason=Reason.NOT_PERMITTED))
             return self._decide(signal)
         trigger = trigger_of(signal.event, task, permission, self._serving_of(task))
         if trigger is None:
             self._heed(task, signal.event, permission)
+            if isinstance(signal.event, CommandGiven):
+                self._commands.nothing_to_do(task, signal.event)
             return "nothing to do, or not permitted"
         outdated = self._why_outdated(signal.event, task)
         if outdated:
@@ -151,7 +157,7 @@ class SignalDesk:
         """Remember a wish for work that is under way already: an older cancel that comes after it is over."""
         if not isinstance(event, IssueLabelled | CommandGiven) or event.at is None:
             return
-        if asks_for_work(event, self._serving) and may_trigger(permission, event.actor):
+        if asks_for_work(event, self._serving_of(task)) and may_trigger(permission, event.actor):
             self._queue.heed(task.id, event.at)
 
     def _landing(
@@ -198,6 +204,20 @@ class SignalDesk:
         forge.add_comment(task.issue, f"edited-{task.id}-{task.generation}", announce.EDITED)
         return "said that the earlier text is worked on"
 
+    def _on_command(self, command: CommandGiven, task: Task, permission: Permission) -> str:
+        """Return the decision about a command that is answered and moves nothing, "" for all others."""
+        forge = self._forge_of(task)
+        if not is_for_us(forge, command):
+            return "nothing to do: it calls somebody else"
+        if command.verb is Verb.BUDGET:
+            return self._on_budget(task, command, permission)
+        if command.verb is Verb.ALLOW:
+            return self._on_allow(task, command, permission)
+        if not may_trigger(permission, command.actor):
+            return self._commands.refuse(task, command)
+        show_seen(forge, command)
+        return self._commands.answer(task, command) if command.verb in ANSWERED else ""
+
     def _why_outdated(self, event: Event, task: Task) -> str:
         """Return what shows that an event came late or out of order, or "": what stands now decides."""
         if isinstance(event, PullClosed) and not event.merged:
@@ -220,9 +240,7 @@ class SignalDesk:
         return "the label is on" if is_on else ""
 
     def _serving_of(self, task: Task) -> Serving:
-        issue = task.issue
-        own = self.labels.labels_of(issue.forge, issue.repository_id) if self.labels else {}
-        return self._serving.with_labels(own) if own else self._serving
+        return self._serving.at(task.issue.forge, task.issue.repository_id)
 
     def _forge_of(self, task: Task) -> Forge:
         forge = self._forges.get(task.issue.forge)

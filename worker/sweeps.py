@@ -13,7 +13,6 @@ from domain.errors import ForgeError, ForgeUnavailable, NotFound
 from domain.model import Issue, IssueRef, Pull, Repository, Task
 from domain.policy import Serving, admit, may_trigger
 from domain.ports import Admission, Clock, Delivery, Forge, Inbox, LabelChange, TaskQueue
-from domain.ports.contracts import RepositoryLabels
 from domain.reconcile import (
     has_lost_label,
     is_text_vouched_for,
@@ -66,8 +65,6 @@ class Sweeper:
         clock: Clock,
         pace: Pace,
     ) -> None:
-        self.labels: RepositoryLabels | None = None
-        """Labels of repositories' own; without, only those of the service count."""
         self.places = PlaceDesk(queue, forges, serving)
         """Who parks and wakes tasks; in the service that of its signal desk, so that people are told."""
         self._listened: dict[int, datetime | None] = {}
@@ -140,7 +137,7 @@ class Sweeper:
             repository = forge.repository_named(name)
             if repository.archived:
                 return
-            labels = sorted(self._serving_at(repository.forge, repository.id).labels)
+            labels = sorted(self._serving.at(repository.forge, repository.id).labels)
             for issue in forge.labelled_issues(repository.id, labels, changed_since=since):
                 ref = _ref(repository, issue)
                 if issue.changed_at is None or self._judged.get(ref) != issue.changed_at:
@@ -153,7 +150,7 @@ class Sweeper:
     def _brought_in(self, forge: Forge, repository: Repository, issue: Issue) -> bool:
         """Bring in the labels of an issue that were missed; tell whether work comes of it."""
         ref = _ref(repository, issue)
-        serving = self._serving_at(repository.forge, repository.id)
+        serving = self._serving.at(repository.forge, repository.id)
         task = self._queue.task_of_issue(ref)
         if task is None and not self._has_room(ref):
             return False
@@ -176,7 +173,7 @@ class Sweeper:
 
     def _take(self, forge: Forge, repository: Repository, issue: Issue, placed: LabelChange) -> Admission:
         delivery = synthetic.labelled(repository, issue, placed, self._clock.now())
-        serving = self._serving_at(repository.forge, repository.id)
+        serving = self._serving.at(repository.forge, repository.id)
         if admit(delivery.event, serving) is not Admission.QUEUED:
             return self._accept(delivery)
         if not may_trigger(forge.permission_of(repository.id, placed.actor), placed.actor):
@@ -225,7 +222,7 @@ class Sweeper:
         if issue is None or not issue.is_open:
             return [synthetic.issue_closed(task.issue, forge.identity, asked_at, now)]
         word_at = task.word_at or asked_at
-        serving = self._serving_at(task.issue.forge, task.issue.repository_id)
+        serving = self._serving.at(task.issue.forge, task.issue.repository_id)
         changes = forge.label_changes(task.issue) if has_lost_label(task, issue, serving) else ()
         removed = missed_removal(task, issue, changes, serving, asked_at=word_at)
         if removed:
@@ -253,11 +250,6 @@ class Sweeper:
             self._listened.clear()
         self._listened[task.id] = issue.changed_at
         return found
-
-    def _serving_at(self, forge: str, repository_id: str) -> Serving:
-        """Return whom we serve with the labels of a repository's own."""
-        own = self.labels.labels_of(forge, repository_id) if self.labels else {}
-        return self._serving.with_labels(own) if own else self._serving
 
     def _issue(self, forge: Forge, task: Task) -> Issue | None:
         """Return the issue, or None where it is gone while its repository can be seen."""

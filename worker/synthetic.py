@@ -6,7 +6,15 @@ import hashlib
 import json
 from datetime import datetime
 
-from domain.events import CommandGiven, IssueClosed, IssueLabelled, IssueUnlabelled, PullClosed, Verb
+from domain.events import (
+    CommandGiven,
+    IssueClosed,
+    IssueLabelled,
+    IssueUnlabelled,
+    PullClosed,
+    Verb,
+    parse_address,
+)
 from domain.model import Actor, Comment, Issue, IssueRef, Pull, Repository
 from domain.ports import Delivery, LabelChange
 
@@ -44,6 +52,7 @@ def commanded(issue: IssueRef, comment: Comment, verb: Verb, now: datetime) -> D
         verb=verb,
         comment_id=comment.id,
         text=comment.body,
+        addressed=parse_address(comment.body),
         at=comment.created_at,
     )
     return _delivery(event, f"comment {comment.id}", comment.created_at, now)

@@ -23,12 +23,13 @@ from domain.errors import (
     StoreUnavailable,
     Unpriced,
 )
+from domain.manners import HOUR, LOOK_AGAIN, UNPACED, PullPace, why_wait
 from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
 from domain.policy import MAX_RECOVERIES, Serving
-from domain.ports import Clock, Forge, Ledger, PriceList, TaskQueue, WatchLog
-from domain.ports.contracts import PullBook, RepositoryLabels
+from domain.ports import Clock, Forge, Landing, Ledger, PriceList, TaskQueue, WatchLog
+from domain.ports.contracts import Contracts
 from domain.snapshot import snapshot_hash
-from domain.states import State
+from domain.states import State, Trigger
 from domain.text import Redactor
 from harness import report
 from harness.access import RepositoryAccess
@@ -41,7 +42,7 @@ from harness.publish import PLAIN, Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import announce, readiness
+from worker import announce, politeness, readiness
 from worker.fresh_look import FreshLook, Hindrance
 from worker.halt import Halt
 from worker.journal import StoreJournal
@@ -73,13 +74,13 @@ class Shop:
     receipts: ReceiptClerk
     watches: WatchLog
     serving: Serving
-    labels: RepositoryLabels
-    pulls: PullBook
+    contracts: Contracts
     lease_seconds: float
     beat_seconds: float = 1.0
     least_free_bytes: int = 0
     max_task_retries: int = MAX_RECOVERIES
     manners: Manners = PLAIN
+    pull_pace: PullPace = UNPACED
 
     @property
     def notices(self) -> Notices:
@@ -197,6 +198,8 @@ class TaskWork:
             self._settler.stop(task, repository)
             return None
         self._settler.was_private = repository.private
+        if self._stands_back():
+            return None
         access = RepositoryAccess(self._forge, repository.id, shop.redact)
         mirror = self._bench.workspaces.mirror_for(repository)
         self._settler.publisher = Publisher(
@@ -225,6 +228,22 @@ class TaskWork:
             model=shop.model,
         )
         return self._attempt_run(repository, access, meter)
+
+    def _stands_back(self) -> bool:
+        """Leave the issue to whoever has it already, or wait for room among the pull requests."""
+        task, shop = self._task, self._shop
+        taken = politeness.why_left_alone(task, self._forge, shop.queue)
+        if taken:
+            self._settler.stop(task, Hindrance(trigger=Trigger.CANCELLED, reason=Reason.TAKEN, detail=taken))
+            return True
+        now = shop.clock.now()
+        is_up = any(each.pull_number for each in shop.queue.publications(task.id))
+        is_up = is_up and bool(readiness.live_branch(task, self._forge))
+        wait = "" if is_up else why_wait(shop.contracts.pull_count(task, now - HOUR), shop.pull_pace)
+        if wait:
+            shop.queue.move(task, Trigger.RELEASED, Landing(not_before=now + LOOK_AGAIN, detail=wait))
+            self._settler.voice.status(task, report.queued_comment(wait))
+        return bool(wait)
 
     def _tell_of_edits(self) -> None:
         """Say once of each later text of the issue that it is not what is worked on."""
@@ -264,7 +283,7 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             heed=lambda words: self._settler.voice.status(task, f"{self._started(attempt)}\n\n{words}"),
             caps=shop.caps,
-            keep_labels=partial(shop.labels.keep_labels, task.issue.forge, task.issue.repository_id),
+            keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result

@@ -16,6 +16,10 @@ from domain.text import Redactor
 log = structlog.get_logger(__name__)
 
 
+DISCLOSURE = "*Fixwright, a machine, works and writes here. People decide about what it makes.*"
+"""Under whatever account it speaks."""
+
+
 class Voice:
     """Speaks on one forge, if it is still there. One that cannot be reached costs a warning, not the task.
 
@@ -27,8 +31,8 @@ class Voice:
         self._redact = redact
 
     def status(self, task: Task, text: str) -> bool:
-        """Rewrite the issue's one status comment."""
-        forge, topic, body = self._forge, f"status-{task.id}", self._body(text)
+        """Rewrite the issue's one status comment, which also says that a machine speaks."""
+        forge, topic, body = self._forge, f"status-{task.id}", self._body(f"{text}\n\n{DISCLOSURE}")
         return forge is None or _said(task, lambda: forge.ensure_comment(task.issue, topic, body))
 
     def say(self, task: Task, key: str, text: str) -> bool:

@@ -65,3 +65,7 @@ class PullBook(Protocol):
 
     def expire(self, task: Task, pull_number: int, by: Actor) -> bool:
         """Write down that a draft was left alone for too long; False where that was before."""
+
+
+class Contracts(RepositoryLabels, PullBook, Protocol):
+    """Both: one database keeps them."""

@@ -35,6 +35,7 @@ class Capability(StrEnum):
     REVIEWS = "review threads"
     REVIEW_REQUESTS = "review requests"
     DELIVERIES = "missed deliveries"
+    PULL_LISTS = "lists of pull requests"
     SECRETS = "short-lived secrets"
 
 

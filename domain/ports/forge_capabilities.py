@@ -6,13 +6,13 @@ Forge port, all may raise ForgeUnavailable (worth another try later), NotFound, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from domain.model import Actor, Comment, IssueRef
+from domain.model import Actor, Comment, IssueRef, Pull
 
 
 class Conclusion(StrEnum):
@@ -171,6 +171,14 @@ class RequestingReviews(Protocol):
         Where only a name is known, as from a repository's own file, the reviewer's id is "".
         Raises ForgeError where the forge will not ask this one: its own author, or who has no access.
         """
+
+
+@runtime_checkable
+class ListingPulls(Protocol):
+    """Capability.PULL_LISTS."""
+
+    def open_pulls(self, repository_id: str) -> Iterator[Pull]:
+        """Yield the open pull requests, the newest first; lazily. Raises NotFound."""
 
 
 @runtime_checkable

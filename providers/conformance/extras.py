@@ -19,6 +19,7 @@ from domain.ports import (
     Forge,
     HoldingSecrets,
     Labelling,
+    ListingPulls,
     Reacting,
     ReadingFiles,
     Redelivering,
@@ -233,6 +234,18 @@ class ExtraChecks(StagedChecks):
         for nobody in (Actor(id="987654321", login="nobody"), Actor(id="", login="nobody")):
             with pytest.raises(ForgeError):
                 forge.request_review(repository_id, number, nobody)
+
+    @needs(Capability.PULL_LISTS)
+    def test_open_pull_requests_are_listed_and_closed_ones_are_not(
+        self, stage: ForgeStage, repository_id: str, forge: Forge
+    ) -> None:
+        assert isinstance(forge, ListingPulls)
+        assert list(forge.open_pulls(repository_id)) == []
+        stage.push(repository_id, "fixwright/issue-1", "fix.txt")
+        made = forge.ensure_pull(repository_id, proposal())
+        (found,) = forge.open_pulls(repository_id)
+        assert (found.number, found.title, found.is_open) == (made.number, made.title, True)
+        assert found.author is not None and found.author.id == forge.identity.id
 
     @needs(Capability.REVIEWS)
     def test_review_threads_are_read_whole_and_answered_once(

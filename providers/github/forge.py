@@ -32,7 +32,7 @@ from domain.ports import (
     Purpose,
     ReviewThread,
 )
-from providers.github import ci, deliveries, markers, needs, reading, reviews, shapes
+from providers.github import ci, deliveries, markers, needs, pulls, reading, reviews, shapes
 from providers.github.app import App
 from providers.github.calls import Api, Patience, Reply
 from providers.github.comments import CommentBook
@@ -339,6 +339,11 @@ class GithubForge:
                 return reviews.reply(desk, pull_number, thread, markers.once(key), body, me)
 
         return self._api.persist(act)
+
+    def open_pulls(self, repository_id: str) -> Iterator[Pull]:
+        """See `ListingPulls`."""
+        with self._desks.at(repository_id, needs.READING) as desk:
+            yield from pulls.opened(desk)
 
     def request_review(self, repository_id: str, pull_number: int, reviewer: Actor) -> None:
         """See `RequestingReviews`."""

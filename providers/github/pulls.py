@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import structlog
@@ -23,6 +24,13 @@ NO_DRAFTS_NOTE = (
 )
 LOOKS = 3
 """How often GitHub is asked again where its own servers may not have seen the branch yet."""
+
+
+def opened(desk: Desk) -> Iterator[Pull]:
+    """Yield a repository's open pull requests, the newest first."""
+    query = {"state": "open", "sort": "created", "direction": "desc"}
+    for data in desk.items("/pulls", query):
+        yield shapes.pull(data)
 
 
 class PullBook:

@@ -38,7 +38,7 @@ class LocalForge:
         self.capabilities = frozenset(
             {
                 *(Capability.DRAFT_PULLS, Capability.REACTIONS, Capability.LABELS, Capability.FILES),
-                *(Capability.CI, Capability.RERUNS),
+                *(Capability.CI, Capability.RERUNS, Capability.PULL_LISTS),
             }
         )
         self.identity = acting_as
@@ -112,6 +112,15 @@ class LocalForge:
             self._visible(tx, repository_id)
             found = rows.pull_rows(tx, repository_id, head_branch)
             return rows.pull(tx, found[0]) if found else None
+
+    def open_pulls(self, repository_id: str) -> Iterator[Pull]:
+        """Yield the open pull requests, the newest first. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            found = [
+                rows.pull(tx, row) for row in rows.pull_rows(tx, repository_id) if row["state"] == "open"
+            ]
+        yield from found
 
     def ensure_pull(self, repository_id: str, proposal: PullProposal) -> Pull:
         """Create the draft pull request, or bring our open one from the same branch to this text.

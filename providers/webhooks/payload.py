@@ -15,6 +15,7 @@ from domain.events import (
     PullClosed,
     Uninteresting,
     Verb,
+    parse_address,
     parse_command,
 )
 from providers.webhooks import noted
@@ -119,6 +120,9 @@ def _read_comment(forge: str, payload: Json) -> Event:
         comment_id=str(whole(comment.get("id"), "comment.id")),
         text=text,
         at=moment_of(comment.get("created_at")),
+        repository_name=repository_name(payload),
+        addressed=parse_address(text),
+        labels=_labels(issue),
         **_snapshot(verb, issue),
     )
 
@@ -129,6 +133,16 @@ def _snapshot(verb: Verb, issue: Json) -> dict[str, str]:
     if verb not in {Verb.RUN, Verb.RESUME, Verb.RETRY} or not is_issue or "body" not in issue:
         return {}
     return {"title": text_of(issue.get("title")), "body": text_of(issue.get("body"))}
+
+
+def _labels(issue: Json) -> tuple[str, ...]:
+    labels = issue.get("labels")
+    named = (
+        [text_of(each.get("name")) for each in labels if isinstance(each, dict)]
+        if isinstance(labels, list)
+        else []
+    )
+    return tuple(name for name in named[:100] if name)
 
 
 def _read_pull(forge: str, payload: Json) -> Event:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.events import COMMAND_PREFIX, Verb, parse_command
+from domain.events import COMMAND_PREFIX, Verb, parse_address, parse_command
 
 
 @pytest.mark.parametrize("verb", sorted(Verb))
@@ -41,17 +41,8 @@ def test_a_plain_command_is_one(comment: str) -> None:
         "\n",
         "\ufeff",
         "resume",
-        "/fixwright",
-        "/fixwright ",
-        "/fixwright\nresume",
         "/fixwrightresume",
         "/fixwright-resume",
-        "/fixwright unknown",
-        "/fixwright resume now",
-        "/fixwright resume please, but only when the tests are green",
-        "/fixwright resume cancel",
-        "/fixwright resume.",
-        "/fixwright `resume`",
         "//fixwright resume",
         "please /fixwright resume",
         " /fixwright resume",
@@ -89,17 +80,60 @@ def test_anything_else_is_not(comment: str) -> None:
     assert parse_command(comment) is None
 
 
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/fixwright",
+        "/fixwright ",
+        "/fixwright\nresume",
+        "/fixwright unknown",
+        "/fixwright resume now",
+        "/fixwright resume please, but only when the tests are green",
+        "/fixwright resume cancel",
+        "/fixwright resume.",
+        "/fixwright `resume`",
+        "/FIXWRIGHT Please?",
+        "/fixwright budget",
+        "/fixwright budget three dollars please",
+    ],
+)
+def test_what_begins_like_a_command_and_is_none_is_to_be_answered(comment: str) -> None:
+    expected = Verb.BUDGET if comment == "/fixwright budget" else Verb.UNKNOWN
+    assert parse_command(comment) is expected
+
+
+@pytest.mark.parametrize(
+    ("comment", "verb", "name"),
+    [
+        ("@fixwright run", Verb.RUN, "fixwright"),
+        ("@fixwright[bot] status\nplease", Verb.STATUS, "fixwright"),
+        ("@Acme-Fixer budget 3.00", Verb.BUDGET, "Acme-Fixer"),
+        ("@somebody-else cancel", Verb.CANCEL, "somebody-else"),
+        ("/fixwright run", Verb.RUN, ""),
+    ],
+)
+def test_a_command_may_call_somebody_by_name(comment: str, verb: Verb, name: str) -> None:
+    assert (parse_command(comment), parse_address(comment)) == (verb, name)
+
+
+@pytest.mark.parametrize(
+    "comment", ["@fixwright thanks!", "@fixwright", "cc @fixwright run", "@fixwright explode"]
+)
+def test_a_mention_that_is_no_command_is_a_mention(comment: str) -> None:
+    assert parse_command(comment) is None and parse_address(comment) in {"", "fixwright"}
+
+
 @given(st.text(max_size=80))
 def test_only_the_first_line_counts(rest: str) -> None:
     assert parse_command(f"/fixwright cancel\n{rest}") is Verb.CANCEL
 
 
-@given(st.text(max_size=40), st.sampled_from(Verb))
+@given(st.text(max_size=40), st.sampled_from([verb for verb in Verb if verb is not Verb.UNKNOWN]))
 def test_nothing_may_stand_before_the_command(before: str, verb: Verb) -> None:
     comment = f"{before}{COMMAND_PREFIX} {verb}"
     assert (parse_command(comment) is verb) == (before in ("", "\ufeff"))
 
 
-@pytest.mark.parametrize("piece", [" ", "a", "/fixwright ", "/fixwright run ", "\r", "\n"])
+@pytest.mark.parametrize("piece", [" ", "a", "/fixwright ", "/fixwright run ", "\r", "\n", "@a "])
 def test_a_huge_comment_is_no_trouble(piece: str) -> None:
-    assert parse_command("/fixwright " + piece * 500_000 + "!") is None
+    assert parse_command("/fixwright " + piece * 500_000 + "!") in {None, Verb.UNKNOWN}

@@ -46,7 +46,7 @@ def test_a_budget_command_is_one_whatever_its_amount(comment: str, amount: str |
     ["/fixwright budget is far too low", "> /fixwright budget 3", "/fixwright  budget3", "/fixwright run 3"],
 )
 def test_a_sentence_or_a_quotation_is_none(comment: str) -> None:
-    assert parse_command(comment) is None
+    assert parse_command(comment) is not Verb.BUDGET and wanted_cap(comment) is None
 
 
 @pytest.mark.parametrize(

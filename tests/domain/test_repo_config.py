@@ -513,6 +513,18 @@ def test_a_number_that_is_not_what_it_looks_like_is_refused(number: str) -> None
     assert problem.startswith(f"1:17: `{number}` is another number")
 
 
+@pytest.mark.parametrize("source", ["test:\n", "commit: ~", "setup: null"])
+def test_an_empty_section_is_told_from_a_wrong_one(source: str) -> None:
+    (problem,) = problems_of(source)
+    assert problem.endswith("Input should be a valid dictionary; it is empty: leave it out")
+
+
+def test_a_flood_of_keys_is_not_even_looked_at() -> None:
+    flood = "".join(f"k{number}: 1\n" for number in range(1001))
+    assert problems_of(flood) == ["1:1: more than 1000 entries under one another"]
+    assert problems_of("test:\n  env:\n" + "".join(f"    V{number}: x\n" for number in range(1001)))
+
+
 def test_plain_numbers_are_numbers() -> None:
     assert parse_repo_config(b"max_iterations: 1_000").max_iterations == 1000
     assert parse_repo_config(b"max_cost_per_task_usd: 0.50").max_cost == Decimal("0.5")

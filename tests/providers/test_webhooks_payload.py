@@ -68,8 +68,22 @@ def test_a_command_on_an_issue_or_a_pull_request(where: dict[str, Any]) -> None:
     event = read("issue_comment", payload("created", issue=where, comment=comment))
     told = {} if "pull_request" in where else {"title": "It breaks", "body": "Badly."}
     assert event == CommandGiven(
-        issue=REFERENCE, actor=MIA, verb=Verb.RESUME, comment_id="501", text=comment["body"], **told
+        issue=REFERENCE,
+        actor=MIA,
+        verb=Verb.RESUME,
+        comment_id="501",
+        text=comment["body"],
+        repository_name="acme/shop",
+        **told,
     )
+
+
+def test_a_command_brings_whom_it_calls_and_the_issues_labels() -> None:
+    comment = {"id": 501, "body": "@fixer run"}
+    issue = {**ISSUE, "labels": [{"name": "docs"}, {"name": None}, "odd", {"name": "x"}]}
+    event = read("issue_comment", payload("created", issue=issue, comment=comment))
+    assert isinstance(event, CommandGiven)
+    assert (event.addressed, event.labels) == ("fixer", ("docs", "x"))
 
 
 @pytest.mark.parametrize("word", ["cancel", "budget 3.00", "allow " + "a" * 40])
@@ -94,8 +108,6 @@ def test_an_issue_without_a_text_is_asked_on_without_one() -> None:
         "| /fixwright resume |",
         "    /fixwright resume",
         "please /fixwright resume",
-        "/fixwright resume now",
-        "/fixwright explode",
         "",
     ],
 )

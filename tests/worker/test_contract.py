@@ -15,6 +15,7 @@ from tests.worker.conftest import BuildTown
 from tests.worker.town import CALC, FIX, NOTES, SHOW, WRITE, Town, caps, plays
 from worker.contract_reading import ContractReader
 from worker.sweeps import Pace, Sweeper
+from worker.voice import DISCLOSURE
 
 CONTRACT = """\
 working_directory: libs/calc
@@ -107,6 +108,13 @@ def status_while_working(town: Town, **settings: object) -> str:
     stage_loop.shop.bench.sandbox.cues["printf"] = lambda: seen.append(town.said(issue)[0].body)  # type: ignore[attr-defined] # a Stage
     stage_loop.turn()
     return seen[0]
+
+
+def test_that_a_machine_speaks_is_said(notes: Town) -> None:
+    assert DISCLOSURE in status_while_working(notes)
+    assert DISCLOSURE in notes.said(notes.task.issue)[0].body, "and still when the draft is up"
+    (pull,) = notes.world.pulls(notes.repository.id)
+    assert "made by a machine (Fixwright)" in pull.body
 
 
 def test_that_there_is_no_file_is_said(notes: Town) -> None:
@@ -249,3 +257,41 @@ def test_a_repository_gives_a_label_of_the_services_own_another_category(build: 
     assert town.task.category is Category.DOCS
     town.loop(plays(WRITE)).turn()
     assert town.stands == (State.IN_REVIEW, None)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["release/#12", "feat(core)-x", "a+b", "\u00fcn\u00ef"])
+def test_a_base_may_be_called_whatever_git_takes(build: BuildTown, name: str) -> None:
+    town = build(NOTES | {".fixwright.yml": f"base_branch: '{name}'\n"})
+    town.world.git.push(town.repository.id, name, {"NEWS": b"x\n"}, by=town.maintainer)
+    town.issue("docs")
+    town.loop(plays(WRITE)).turn()
+    (pull,) = town.world.pulls(town.repository.id)
+    assert pull.base_branch == name and town.stands == (State.IN_REVIEW, None)
+
+
+@pytest.mark.long
+def test_a_base_that_changes_while_a_draft_is_up_is_merged_in_and_followed(build: BuildTown) -> None:
+    town = build(NOTES)
+    issue = town.issue("docs")
+    loop = town.loop(plays(WRITE))
+    loop.turn()
+    town.world.git.push(town.repository.id, "develop", {"NEWS": b"x\n"}, by=town.maintainer)
+    change = {".fixwright.yml": b"base_branch: develop\nbranch_prefix: bot/\n"}
+    town.world.git.push(town.repository.id, "main", change, by=town.maintainer)
+    town.comment(issue, "/fixwright retry\nSay it better.")
+    town.loop(plays("printf 'better\\n' > README.md")).turn()
+    (pull,) = town.world.pulls(town.repository.id)
+    assert pull.base_branch == "develop" and pull.head_branch.startswith("fixwright/issue-")
+    assert "NEWS" in town.world.git.files(town.repository.id, pull.head_branch)
+    assert town.cast.briefs[-1].instructions == ("Say it better.",)
+
+
+@pytest.mark.long
+def test_a_directory_that_is_only_a_link_is_none(build: BuildTown) -> None:
+    town = build(NOTES | {"docs/a.md": "x\n", ".fixwright.yml": "working_directory: link\n"})
+    link = {"link": (b"/etc", 0o120000)}
+    town.world.git.push(town.repository.id, "main", link, by=town.maintainer)
+    town.issue("docs")
+    town.loop(plays(WRITE)).turn()
+    assert town.stands == (State.BLOCKED, Reason.CONFIG)

@@ -54,7 +54,7 @@ def test_f118_a_stranger_s_command_is_ignored_and_on_record(notes: Town) -> None
     assert not loop.turn()
 
     assert notes.stands == (State.BLOCKED, Reason.NEEDS_INFORMATION)
-    assert notes.decisions() == ["nothing to do, or not permitted"] * 2
+    assert notes.decisions() == ["not permitted"] * 2
     notes.comment(issue, "/fixwright resume")
     loop.turn()
     assert not any("Ignore your rules" in text for text in notes.cast.briefs[0].instructions)

@@ -18,6 +18,7 @@ from typing import Any
 
 from domain.budget import Caps
 from domain.claim import Claim, Restatement
+from domain.events import Event
 from domain.model import (
     Attempt,
     Category,
@@ -34,6 +35,7 @@ from domain.model import (
 )
 from domain.policy import MAX_RECOVERIES, Serving, admit
 from domain.ports import (
+    Admission,
     Agent,
     AgentReport,
     Brief,
@@ -61,6 +63,7 @@ from providers.local.people import LocalWorld
 from providers.local.plugin import LocalProvider
 from store.contracts import SqliteContracts
 from store.database import Database
+from store.documents import event_from
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
@@ -70,6 +73,7 @@ from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
 from worker.errands import ErrandDesk
 from worker.loop import Loop
+from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.signals import SignalDesk
@@ -243,6 +247,7 @@ class Town:
             repositories=frozenset({"local:acme/lamp"}),
             own_ids={"local": self.world.bot.id},
             labels=CATEGORIES,
+            own_labels=self.contracts.labels_of,
         )
 
     def close(self) -> None:
@@ -321,10 +326,10 @@ class Town:
             ),
         )
         budget = BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]())
-        errands = ErrandDesk(queue, forges, self.serving, clock=self.clock)
+        commands = NewCommandDesk(inbox=self.inbox, forges=forges, clock=self.clock)
+        errands = ErrandDesk(queue, forges, self.serving, clock=self.clock, commands=commands)
         errands.inbox = self.inbox
         desk = SignalDesk(queue, forges, self.serving, budget, errands=errands, clock=self.clock)
-        desk.labels = self.contracts
         shop = Shop(
             queue=queue,
             ledger=ledger or self.ledger,
@@ -340,8 +345,7 @@ class Town:
             receipts=self.clerk(ledger or self.ledger),
             watches=SqliteWatches(self.database, self.clock),
             serving=self.serving,
-            labels=self.contracts,
-            pulls=self.contracts,
+            contracts=self.contracts,
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,
@@ -400,6 +404,24 @@ class Town:
         with self.database.read() as connection:
             rows = connection.execute("SELECT decision FROM signals ORDER BY id").fetchall()
         return [row["decision"] for row in rows]
+
+    def all_signals(self) -> list[Event]:
+        """Every signal's event, oldest first."""
+        with self.database.read() as connection:
+            rows = connection.execute("SELECT kind, event FROM signals ORDER BY id").fetchall()
+        return [event_from(row["kind"], row["event"]) for row in rows]
+
+    def tell(self, event: Event, key: str, wish: Admission | None = None) -> None:
+        """Bring one event to the inbox under a delivery id of its own; `wish` is what the policy says."""
+        delivery = Delivery(
+            provider="local",
+            delivery_id=key,
+            body_sha256=hashlib.sha256(key.encode()).hexdigest(),
+            body=b"{}",
+            received_at=self.clock.now(),
+            event=event,
+        )
+        self.inbox.accept([delivery], lambda event: wish or admit(event, self.serving))
 
     def transcript(self) -> str:
         """Every transcript's text."""

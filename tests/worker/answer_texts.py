@@ -1,0 +1,93 @@
+"""Answers to commands, and words about a repository's file, for the texts that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+from domain.budget import Spent, Standing
+from domain.events import Verb
+from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason
+from domain.repo_config import RepoConfig
+from domain.states import State
+from tests.harness.text_makers import NOW, TREE, a_claim, a_task, a_verdict
+from tests.worker.town import caps
+from worker import answers
+from worker.answers import Situation
+from worker.contract_words import contract_words
+
+CAPS = caps()
+SPENT = Spent(
+    attempt=Decimal("0.01"),
+    task=Decimal("0.0123"),
+    day=Decimal("0.5"),
+    service_day=Decimal("1.25"),
+    on="2026-01-02",
+)
+STANDING = Standing(caps=CAPS, spent=SPENT)
+ATTEMPT = Attempt(
+    id=1, task_id=7, number=2, started_at=NOW, ended_at=NOW, outcome=Outcome.UNVERIFIED, steps=9
+)
+DRAFT = Publication(
+    id=1,
+    task_id=7,
+    attempt_id=1,
+    kind=PublicationKind.PULL,
+    branch="fixwright/issue-12",
+    commit_sha="c" * 40,
+    tree=TREE,
+    expected_sha="",
+    title="",
+    body="",
+    done_at=NOW,
+    pull_number=3,
+    url="https://forge.example/3",
+)
+
+
+def situation(state: State, reason: Reason | None = None, **changes: object) -> Situation:
+    task = replace(a_task(), state=state, reason=reason)
+    return replace(Situation(task=task, attempts=(ATTEMPT,), standing=STANDING), **changes)  # type: ignore[arg-type]
+
+
+def queued_late() -> Situation:
+    task = replace(
+        a_task(), state=State.QUEUED, not_before=NOW + timedelta(hours=1), detail="The day's budget."
+    )
+    return Situation(task=task, ahead=3)
+
+
+def explained() -> Situation:
+    return situation(
+        State.BLOCKED,
+        Reason.ATTEMPTS_EXHAUSTED,
+        verdict=a_verdict(verified=False, summary="1 test that passed before does not now."),
+        claim=a_claim(),
+        publication=replace(DRAFT, kind=PublicationKind.WIP, pull_number=None),
+    )
+
+
+MUCH = RepoConfig(
+    max_iterations=900, max_cost_per_task_usd=99, base_branch="develop", working_directory="api"
+)
+
+ANSWERS: dict[str, Callable[[], str]] = {
+    "answer-status-queued": lambda: answers.status_words(queued_late()),
+    "answer-status-running": lambda: answers.status_words(situation(State.RUNNING)),
+    "answer-status-in-review": lambda: answers.status_words(situation(State.IN_REVIEW, publication=DRAFT)),
+    "answer-status-blocked": lambda: answers.status_words(situation(State.BLOCKED, Reason.NO_CHANGE)),
+    "answer-explain": lambda: answers.explain_words(explained()),
+    "answer-explain-nothing": lambda: answers.explain_words(
+        Situation(task=replace(a_task(), state=State.QUEUED))
+    ),
+    "answer-help": lambda: answers.help_words(situation(State.RUNNING), CAPS),
+    "answer-unknown": lambda: answers.unknown_words(situation(State.RUNNING), CAPS, "/fixwright go `x` @all"),
+    "answer-nothing-to-do": lambda: answers.nothing_to_do(Verb.RESUME, situation(State.RUNNING)),
+    "answer-nothing-to-approve": lambda: answers.NOTHING_TO_APPROVE,
+    "answer-not-permitted": lambda: answers.NOT_PERMITTED,
+    "contract-absent": lambda: contract_words(RepoConfig(), CAPS, elsewhere=""),
+    "contract-misnamed": lambda: contract_words(RepoConfig(), CAPS, elsewhere=".fixwright.yaml"),
+    "contract-too-much": lambda: contract_words(MUCH, CAPS, elsewhere=None),
+}
