@@ -101,7 +101,7 @@ class Bench:
 
 def _asks(verdict: Verdict) -> tuple[str, ...]:
     against = refusing(verdict)
-    corrects = all(each.rule == "RH002" and FAILS_AS_IT_WAS in each.what for each in against)
+    corrects = all(each.rule in {"RH001", "RH002"} and FAILS_AS_IT_WAS in each.what for each in against)
     return asked_about(verdict) if corrects else ()
 
 

@@ -309,7 +309,7 @@ def _literals(root: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Assert):
             children = [] if _never_holds(node) else [node.test]
         elif isinstance(node, ast.Call):
-            beside = _message(node) or _parameter_names(node)
+            beside = _message(node) or _parameter_names(node) or _encoding(node)
             children = [child for child in children if child is not beside]
         waiting += children
 
@@ -333,6 +333,12 @@ def _template(node: ast.AST) -> tuple[str, list[ast.AST]] | None:
 def _never_holds(node: ast.Assert) -> bool:
     """Tell whether this is `assert False`: it says that a line is not to be reached, and expects no value."""
     return isinstance(node.test, ast.Constant) and not node.test.value
+
+
+def _encoding(node: ast.Call) -> ast.expr | None:
+    """Return the encoding by which text is made of bytes, or bytes of text: nothing is expected of it."""
+    is_one = isinstance(node.func, ast.Attribute) and node.func.attr in {"decode", "encode"}
+    return node.args[0] if is_one and node.args else None
 
 
 def _parameter_names(node: ast.Call) -> ast.expr | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from domain.model import Finding
+from domain.model import Finding, Severity
 from harness.guard.context import Context, critical, warning
 from harness.guard.python_code import (
     PythonPair,
@@ -114,6 +114,17 @@ def survivors(context: Context) -> Iterator[Survivor]:
                 yield Survivor(path, test, path, census.new[path][name])
             elif (found := census.successor(path, test)) is not None:
                 yield Survivor(path, test, *found)
+
+
+def removed(context: Context) -> Iterator[tuple[Finding, str]]:
+    """Yield the findings of single tests that were removed, each with the test's name."""
+    census = _Census(context)
+    for path, pair in context.python_tests():
+        if pair.old is not None and not pair.error:
+            for finding in _removed(context, census, path):
+                name = finding.what.removeprefix("the test `").removesuffix("` is removed")
+                if finding.severity is Severity.CRITICAL and name in census.old[path]:
+                    yield finding, name
 
 
 def _removed(context: Context, census: _Census, path: str) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from harness.guard.lineage import is_table
 from harness.guard.literals import is_named
 from harness.guard.python_code import Function, TestFunction, own_lines, tests_of
 from harness.guard.python_walk import nodes_of
-from harness.guard.rh001 import Survivor, survivors
+from harness.guard.rh001 import Survivor, removed, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
 from harness.guard.tolerance import EditedTest
 
@@ -61,13 +61,15 @@ def corrected_expectations(change: Change, issue_text: str) -> frozenset[tuple[s
 
 
 def edited_tests(change: Change, issue_text: str) -> Mapping[Finding, EditedTest]:
-    """Return the critical findings of tests that were edited to ask for something else, or for less.
+    """Return the critical findings of tests that were removed, or edited to ask for something else or less.
 
     They may be put up with where runs show that the original test passes with the fix as well, so that the
     edit hides nothing. Assertions that cannot fail, or are made under a condition, are never among them.
     """
     context = prepare(change, Category.BUG, issue_text)
-    found: dict[Finding, EditedTest] = {}
+    found = {
+        finding: EditedTest((finding.path, name), None, must_show=True) for finding, name in removed(context)
+    }
     for survivor in survivors(context):
         was, now = (survivor.old_path, survivor.old.name), (survivor.path, survivor.new.name)
         lost, gained = _literal_changes(context, survivor)

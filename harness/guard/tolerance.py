@@ -18,14 +18,14 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class EditedTest:
-    """A test that an edit made ask for less, as it was and as it is.
+    """A test that an edit made ask for less, as it was and as it is; `now` is None where it is gone.
 
     `must_show` says that the edited test itself has to show the fault: nothing else stands for what it lost.
     Where other literals took the place of those that went, it need not.
     """
 
     was: Place
-    now: Place
+    now: Place | None
     must_show: bool
 
 
@@ -59,6 +59,8 @@ def _settled(finding: Finding, edit: EditedTest | None, seen: Seen) -> Finding:
         said = FAILS_AS_IT_WAS
     elif CaseOutcome.PASSED not in outcomes:
         said = "as it was, it was not seen to pass with the change"
+    elif edit.now is None:
+        said = "as it was, it passes with the change, which shows that it can stay"
     elif edit.must_show and not _cases(edit.now, seen.greened):
         said = "as it was, it passes with the change, which shows that it need not ask for less"
     elif edit.must_show:

@@ -120,6 +120,22 @@ def test_a_weakening_beside_a_proper_fix_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("fix", "said"),
+    [(FIXED, "it can stay"), (FIXED.replace("x * 3", "x * 4"), FAILS_AS_IT_WAS)],
+)
+def test_a_test_that_was_removed_is_refused_and_it_is_said_how_it_does(
+    tmp_path: Path, fix: str, said: str
+) -> None:
+    bench = Bench(tmp_path, BASE)
+    without = OLD_TESTS[: OLD_TESTS.index("def test_triple")] + NEW_TEST[NEW_TEST.index("def") :]
+
+    verdict = bench.refused({"calc.py": fix, "tests/test_calc.py": without})
+
+    assert "the test `test_triple` is removed" in verdict.summary and said in verdict.summary
+
+
+@pytest.mark.long
 def test_a_corrected_expectation_is_verified_once_a_maintainer_allows_it(tmp_path: Path) -> None:
     wrong = THREE.replace("double(2) == 4", "double(5) == 7")
     bench = Bench(tmp_path, {"calc.py": BUGGY, "tests/test_calc.py": wrong})

@@ -295,6 +295,7 @@ FORMATTED = (
         ("'no {a} with {b}'.format(a=a, b=b)", "f'no {a} with {b}'"),
         ("'<%r>' % a", "f'<{a!r}>'"),
         ("'a, b'", "('a', 'b')"),
+        ("str(caught.value)", "caught.value.args[0].decode('utf-8')"),
     ],
 )
 def test_the_same_expectation_may_be_written_otherwise(edits: tuple[str, str]) -> None:
