@@ -12,6 +12,7 @@ from pathlib import Path
 from evals.guard_sources import NotFetched, Packages
 
 CASES = "dev.jsonl"
+CACHE = Path(__file__).parents[2] / ".cache" / "localize"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

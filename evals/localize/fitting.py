@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from evals.localize.cases import Case, Trees, read_cases
+from evals.localize.cases import CACHE, Case, Trees, read_cases
 from evals.localize.report import score_lines
 from evals.localize.running import PROCESSES, Job, evidence, ranked_functions
 from evals.localize.scoring import Prediction
@@ -29,15 +29,13 @@ from evals.localize.training import (
 from harness.localize.rank import rank
 from harness.localize.weights import TABLE, Weight, Weights, read_weights
 
-CACHE = Path(__file__).parents[2] / ".cache" / "localize"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit the weights of the full strategy on all cases; print the figures of each way of judging them."""
     wanted = _parsed(arguments)
     cases = read_cases(wanted.data)
-    trees = Trees(CACHE, wanted.archives)
-    jobs = [Job(case, trees.tree(case), CACHE / "facts.sqlite") for case in cases]
+    trees = Trees(wanted.cache, wanted.archives)
+    jobs = [Job(case, trees.tree(case), wanted.cache / "facts.sqlite") for case in cases]
     old = read_weights()["full"]
     say = Console(width=150).print
     with ProcessPoolExecutor(PROCESSES) as pool:
@@ -63,6 +61,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the development cases: a directory with dev.jsonl")
     parser.add_argument("--archives", type=Path, help="a directory that has the source distributions")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="a directory for sources and the index")
     parser.add_argument("--write", action="store_true", help="write the new weights into the table")
     return parser.parse_args(arguments)
 

@@ -63,7 +63,10 @@ def _add_text(found: Features, corpus: Corpus, query: Query) -> None:
 def _add_names(found: Features, corpus: Corpus, query: Query, names: Names) -> None:
     words = name_scores.name_words(query, names)
     found.add("name words", Pair(best_parts(corpus, words), words))
+    title = name_scores.name_words(query, names, (Region.TITLE,))
+    found.add("name words of title", Pair(best_parts(corpus, title), title))
     found.add("defined names", name_scores.defined(corpus, query, names))
+    found.add("defined names of title", name_scores.defined_in_title(corpus, query, names))
     found.add("qualified names", name_scores.qualified(corpus, query))
     own = {name: 1.0 for name in query.identifiers if name not in query.made_here}
     arguments = {**dict.fromkeys(own, 0.7), **dict.fromkeys(query.keywords, 1.0)}
@@ -78,6 +81,7 @@ def _add_names(found: Features, corpus: Corpus, query: Query, names: Names) -> N
 
 
 def _add_places(found: Features, corpus: Corpus, query: Query, paths: Paths) -> None:
+    found.files["language share"] = path_scores.language_shares(corpus)
     found.files["path"] = path_scores.words_in_paths(query, paths)
     found.files["whole stem"] = path_scores.whole_stems(query, paths)
     found.files["named file"] = path_scores.named_files(corpus, query, paths)
@@ -88,7 +92,9 @@ def _add_places(found: Features, corpus: Corpus, query: Query, paths: Paths) -> 
 
 def _add_neighbours(found: Features, corpus: Corpus, query: Query, names: Names, paths: Paths) -> None:
     modules = Modules.of(corpus)
-    imported, named = neighbour_scores.tested(corpus, found.files["definitions"], modules, paths)
+    imported, named = neighbour_scores.tested(
+        corpus, found.files["definitions"], found.files["named file"], modules, paths
+    )
     found.files["imported by tests"] = imported
     found.files["name of tests"] = named
     found.files["imported by the best"] = neighbour_scores.importing(corpus, _base(found, corpus), modules)

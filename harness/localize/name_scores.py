@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from harness.localize.corpus import Corpus
 from harness.localize.facts import ARGUMENT, CALLED, VARIABLE
 from harness.localize.literals import LITERAL, RUN
-from harness.localize.query import Query, damped
+from harness.localize.query import REGION_WEIGHTS, Query, damped
 from harness.localize.regions import Region
 from harness.localize.text_scores import Scores
-from harness.localize.words import name_parts
+from harness.localize.words import is_common, name_parts
 
 MOST_DEFINERS = 25
 """A name that more files define says nothing of where to look."""
-
-_NAMING = (Region.TITLE, Region.PROSE, Region.CODE)
 
 
 @dataclass(slots=True)
@@ -110,11 +108,19 @@ def _shared(
     return Pair(files, parts)
 
 
-def name_words(query: Query, names: Names) -> Scores:
-    """Score definitions by how much of their names the issue says in words."""
+def defined_in_title(corpus: Corpus, query: Query, names: Names) -> Pair:
+    """Score what defines any word of the title as it stands there, be it code or not."""
+    weights = {name: 1.0 for name in query.title_words if len(name) > 2 and not is_common(name.lower())}
+    return _shared(corpus, weights, lambda name: names.definers.get(name, []), power=0.7, most=15)
+
+
+def name_words(
+    query: Query, names: Names, regions: tuple[Region, ...] = (Region.TITLE, Region.PROSE, Region.CODE)
+) -> Scores:
+    """Score definitions by how much of their names the issue says in words, in the given regions."""
     weights: dict[str, float] = {}
     for word in query.terms:
-        said = sum(weight * query.words[region][word] for region, weight in _WEIGHTS.items())
+        said = sum(REGION_WEIGHTS[region] * query.words[region][word] for region in regions)
         if said:
             weights[word] = min(damped(said), 3.0)
     near = query.words[Region.TITLE].keys() | query.words[Region.PROSE].keys()
@@ -130,9 +136,6 @@ def name_words(query: Query, names: Names) -> Scores:
         score += sum(0.5 * rarity[word] for word in qualified if word not in own and word in near)
         scores[part] = score * covered / total
     return scores
-
-
-_WEIGHTS = {Region.TITLE: 3.0, Region.PROSE: 1.0, Region.CODE: 0.5}
 
 
 def qualified(corpus: Corpus, query: Query) -> Pair:

@@ -24,7 +24,11 @@ _FEW = 4
 
 
 def tested(
-    corpus: Corpus, text: Mapping[int, float], modules: Modules, paths: Paths
+    corpus: Corpus,
+    text: Mapping[int, float],
+    issue_names: Mapping[int, float],
+    modules: Modules,
+    paths: Paths,
 ) -> tuple[Scores, Scores]:
     """Score files by the tests that match best: what those import, and whom they are named after."""
     tests = {
@@ -32,6 +36,9 @@ def tested(
         for file, score in text.items()
         if corpus.files[file].aside and is_test(corpus.files[file].path)
     }
+    if tests:
+        highest = max(tests.values())
+        tests |= {file: highest for file in issue_names if file in tests}
     best = sorted(tests, key=lambda file: (-tests[file], corpus.files[file].path))[:BEST_TESTS]
     imported: Scores = defaultdict(float)
     named: Scores = defaultdict(float)

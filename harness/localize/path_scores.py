@@ -82,6 +82,14 @@ def overlap(named: str, path: str) -> int:
     return depth
 
 
+def language_shares(corpus: Corpus) -> Scores:
+    """Score files by the share of the product's files that end as they do: what is rare is seldom meant."""
+    suffixes = [PurePosixPath(file.path).suffix for file in corpus.files]
+    count = Counter(suffix for suffix, file in zip(suffixes, corpus.files, strict=True) if not file.aside)
+    total = max(1, sum(count.values()))
+    return {number: count[suffix] / total for number, suffix in enumerate(suffixes)}
+
+
 def words_in_paths(query: Query, paths: Paths) -> Scores:
     """Score files by the issue's words in their paths, rare ones more."""
     weights = {word: sum(w * query.words[r][word] for r, w in _WEIGHTS.items()) for word in query.terms}

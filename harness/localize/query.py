@@ -48,6 +48,7 @@ class Query:
     words: dict[Region, Counter[str]] = field(default_factory=lambda: {r: Counter() for r in REGION_WEIGHTS})
     identifiers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     made_here: set[str] = field(default_factory=set)
+    title_words: set[str] = field(default_factory=set)
     dotted: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     keywords: set[str] = field(default_factory=set)
     literals: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -110,6 +111,8 @@ def _read_line(query: Query, region: Region, line: str) -> None:
             query.paths[path] += 1
     text = _URL.sub(" ", line)
     words = WORD.findall(text)
+    if region is Region.TITLE:
+        query.title_words.update(words)
     for word in words:
         if not is_common(word.lower()):
             query.words[region].update(part for part in parts_of(word) if not is_common(part))

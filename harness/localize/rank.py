@@ -12,7 +12,7 @@ from harness.localize.features import Features
 from harness.localize.text_scores import Scores
 from harness.localize.weights import Form, Weight, Weights
 
-ASIDE_PENALTY = 6.0
+ASIDE_PENALTY = 20.0
 """What tests, documentation and examples are behind: they come after everything that the issue speaks of."""
 
 FILES_WITH_PARTS = 60

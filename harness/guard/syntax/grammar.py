@@ -1,19 +1,15 @@
-"""Which language a file is in, and its parser: loaded when the first file of that language comes by."""
+"""Which language a file is in, and its syntax tree."""
 
 from __future__ import annotations
 
-import functools
-import importlib
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import cast
 
-from tree_sitter import Language as Grammar
 from tree_sitter import Parser, Tree
 
-LARGEST = 2**20
-"""Bytes; a larger file is not parsed."""
+from harness.syntax.parsing import LARGEST as LARGEST
+from harness.syntax.parsing import as_utf8 as as_utf8
+from harness.syntax.parsing import parser_of
 
 
 class Language(StrEnum):
@@ -103,15 +99,5 @@ def _point(text: bytes, place: int) -> tuple[int, int]:
     return before.count(b"\n"), place - (before.rfind(b"\n") + 1)
 
 
-def as_utf8(source: bytes) -> bytes:
-    """Return a source in UTF-8 with line feeds: a byte order mark and UTF-16 are read, CRLF is one break."""
-    if source.startswith((b"\xff\xfe", b"\xfe\xff")):
-        source = source.decode("utf-16", "replace").encode("utf-8", "replace")
-    return source.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-
-
-@functools.cache
 def _parser(language: Language) -> Parser:
-    module, entry = _GRAMMARS[language]
-    load = cast("Callable[[], object]", getattr(importlib.import_module(module), entry))
-    return Parser(Grammar(load()))
+    return parser_of(*_GRAMMARS[language])

@@ -1,0 +1,63 @@
+"""`fixwright localize` on the command line: an issue from a file or standard input, lines or JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import cli
+from domain.errors import ConfigurationError
+
+PARSER = "class Parser:\n    def parse_header(self, line):\n        return line.split(':')\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "mail").mkdir()
+    (tmp_path / "mail" / "parser.py").write_text(PARSER)
+    (tmp_path / "mail" / "writer.py").write_text("def write_rows(rows):\n    return list(rows)\n")
+    return tmp_path
+
+
+def test_lines_for_people(repository: Path) -> None:
+    said = CliRunner().invoke(
+        cli, ["localize", "--repo", str(repository), "--budget", "200"], input="parse_header cuts the value\n"
+    )
+
+    assert said.exit_code == 0, said.output
+    first = said.output.splitlines()[0]
+    assert first.startswith("mail/parser.py:2 Parser.parse_header") and "%" in first
+    assert "3          return line.split(':')" in said.output
+
+
+def test_json_for_programs(repository: Path) -> None:
+    issue, failing = repository / "issue.txt", repository / "out.txt"
+    issue.write_text("Something is wrong\nwrite_rows or parse_header")
+    failing.write_text("mail/writer.py:2: in write_rows\nE   ValueError: x\n")
+    options = ["--repo", str(repository), "--issue", str(issue), "--failing-output", str(failing)]
+    said = CliRunner().invoke(cli, ["localize", *options, "--top", "1", "--json"])
+
+    found = json.loads(said.output)
+    assert [suspect["path"] for suspect in found["suspects"]] == ["mail/writer.py"]
+    assert found["suspects"][0]["symbol"] == "write_rows"
+    assert found["suspects"][0]["why"].startswith("it is in the failing test's traceback")
+    assert found["strategy"] == "full" and found["slices"] == ""
+
+
+def test_nothing_found_is_said(repository: Path) -> None:
+    said = CliRunner().invoke(cli, ["localize", "--repo", str(repository)], input="zebra\n")
+
+    assert said.output == "Nothing in this repository matches.\n"
+
+
+@pytest.mark.parametrize("option", ["--repo", "--issue", "--failing-output"])
+def test_what_cannot_be_read_is_named(repository: Path, option: str) -> None:
+    said = CliRunner().invoke(
+        cli, ["localize", "--repo", str(repository), option, str(repository / "absent")], input="x"
+    )
+
+    assert isinstance(said.exception, ConfigurationError)
+    assert option in str(said.exception)

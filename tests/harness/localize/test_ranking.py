@@ -1,0 +1,98 @@
+"""What each kind of evidence does in a small tree, strategies by name, and failures that cost nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from domain.model import Localization
+from harness.localize import STRATEGIES, FaultLocalizer, ForgivingLocalizer, localizer_named
+from harness.localize.weights import TABLE, Form, read_weights
+
+SHOP: Mapping[str, str] = {
+    "src/shop/__init__.py": "from .prices import total\n",
+    "src/shop/prices.py": "from .base import Rate\n\ndef total(items):\n    return sum(items)\n",
+    "src/shop/base.py": "class Rate:\n    def apply(self, amount):\n        return amount\n",
+    "src/shop/orders.py": "def cancel(one):\n    raise ValueError('order %s was already shipped today' % one)\n",
+    "src/shop/carts.py": "class Cart:\n    def add(self, thing):\n        return thing\n",
+    "tests/test_carts.py": "def test_basket_overflow_quota():\n    assert 'basket overflow quota'\n",
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    for path, text in SHOP.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("issue", "path"),
+    [
+        ("Refund fails\nThe log says `order 7 was already shipped today`", "src/shop/orders.py"),
+        ("Refund fails\n```python\nfrom shop import total\n```", "src/shop/prices.py"),
+        ("Basket overflow quota\nis wrong", "src/shop/carts.py"),
+        ("Refund fails\nSee https://x.example/acme/shop/blob/main/src/shop/base.py#L2", "src/shop/base.py"),
+        ("Refund fails\nin Cart.add", "src/shop/carts.py"),
+    ],
+    ids=["message", "import through the package", "test named after it", "address", "qualified name"],
+)
+def test_kinds_of_evidence(shop: Path, issue: str, path: str) -> None:
+    found = FaultLocalizer().localize(shop, issue)
+
+    assert found.suspects[0].path == path, found.suspects
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_can_be_had_by_name(shop: Path, strategy: str) -> None:
+    found = localizer_named(strategy).localize(shop, "cancel an order", "", 500)
+
+    assert found.strategy == strategy
+    assert (found.suspects == ()) is (strategy == "null")
+    if found.suspects:
+        assert found.suspects[0].path == "src/shop/orders.py"
+
+
+def test_an_unknown_strategy_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="no strategy 'best'; there are null, grep"):
+        localizer_named("best")
+
+
+def test_with_and_without_an_index_is_the_same(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    index = tmp_path_factory.mktemp("kept") / "index.sqlite"
+    issue = "cancel an order in the cart\nprices.total"
+    found = [FaultLocalizer(index=where).localize(shop, issue, "", 500) for where in (None, index, index)]
+
+    assert len({(each.suspects, each.slices) for each in found}) == 1
+
+
+def test_a_failing_localizer_costs_nothing_but_its_help(shop: Path) -> None:
+    class Broken:
+        name = "broken"
+
+        def localize(
+            self, tree: Path, issue_text: str, failing_output: str, token_budget: int
+        ) -> Localization:
+            raise RuntimeError("a fault of ours")
+
+    found = ForgivingLocalizer(Broken()).localize(shop, "x", "", 10)
+
+    assert (found.strategy, found.suspects, found.slices) == ("broken", (), "")
+
+
+def test_shares_sum_to_one_at_most(shop: Path) -> None:
+    found = FaultLocalizer().localize(shop, "cancel an order in the cart")
+
+    assert 0.99 < sum(suspect.score for suspect in found.suspects) <= 1.001
+
+
+def test_the_table_is_readable() -> None:
+    table = read_weights()
+
+    assert set(table) == set(STRATEGIES) - {"null"}
+    assert all(line.weight and isinstance(line.form, Form) for w in table.values() for line in w.files)
+    assert json.loads(TABLE.read_text())["full"]["files"][0][0]
