@@ -396,4 +396,4 @@ def test_the_service_s_own_account_asks_for_nothing_though_it_is_no_bot(notes: T
     notes.deliver()  # the web process does not know our id
     notes.serving = unheeding
     notes.loop().shop.desk.clear()
-    assert notes.decisions() == ["nothing to do, or not permitted"]
+    assert notes.decisions() == ["not permitted"]
