@@ -11,6 +11,8 @@ from harness.testing.compare import identity_of, same_file
 
 _GONE, _WEAKER = "RH001", "RH002"
 _NAMED = re.compile(r"`([^`]+)`")
+_JOINT = re.compile(r" [›>] |::|#| ")
+"""What stands between a test's suites and its name; runners differ in it."""
 _FILE_IS_GONE = "the test file is deleted"
 
 
@@ -72,5 +74,5 @@ def _speaks_of(finding: Finding, reported: str) -> bool:
 
 
 def _is_called(test: str, reported: str) -> bool:
-    name, full = (text.partition("[")[0].replace("::", ".") for text in (test, reported))
-    return bool(name) and (full == name or full.endswith((f".{name}", f" {name}", f"/{name}")))
+    name, full = (_JOINT.sub(".", text.partition("[")[0]) for text in (test, reported))
+    return bool(name) and (full == name or full.endswith((f".{name}", f"/{name}")))

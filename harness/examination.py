@@ -23,9 +23,9 @@ from harness.testing.compare import (
     Greened,
     broken,
     identity_of,
+    is_in,
     new_failures,
     red_cases,
-    same_file,
     turned_green,
 )
 from harness.testing.diagnosis import ProblemKind, diagnose, never_loaded
@@ -257,7 +257,7 @@ class Examination:
         failing = tuple(
             entry
             for entry in broken(baseline=baseline, now=original)
-            if not _is_corrected(identity_of(entry), corrected)
+            if not _is_corrected(baseline.cases.get(identity_of(entry)), corrected)
         )
         failing = still_binding(failing, self._findings, self._let_go)
         failing = self._steadiness.blameable(plan, failing)
@@ -353,7 +353,9 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in listed[:5]) + more
 
 
-def _is_corrected(identity: str, corrected: frozenset[tuple[str, str]]) -> bool:
+def _is_corrected(case: Case | None, corrected: frozenset[tuple[str, str]]) -> bool:
     """Tell whether the issue itself asked for this test's expectation to change."""
-    file, _, name = identity.partition("::")
-    return any(same_file(path, file) and name.partition("[")[0] == test for path, test in corrected)
+    if case is None:
+        return False
+    name = case.name.partition("[")[0]
+    return any(test in {name, case.name} and is_in(case, [path]) for path, test in corrected)

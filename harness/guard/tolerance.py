@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,8 @@ from harness.testing.compare import is_in
 
 FAILS_AS_IT_WAS = "as it was, it fails with the change"
 """Said of an edit that hides a regression or corrects an expectation: a person has to say which."""
+
+_JOINTS = (" ", " > ", " › ", "::", ".", "#")
 
 Place = tuple[str, str]
 """A test: its file's path, and its name as the guard reads it."""
@@ -54,14 +57,17 @@ def excused(
 def _settled(finding: Finding, edit: EditedTest | None, seen: Seen) -> Finding:
     if edit is None or seen.original is None or finding.severity is not Severity.CRITICAL:
         return finding
-    outcomes = {case.outcome for case in _cases(edit.was, seen.original)}
+    own = _cases(edit.was, seen.original)
+    loosely = not own and not edit.was[0].endswith(".py")
+    own = own or (_cases(edit.was, seen.original, loosely=True) if loosely else [])
+    outcomes = {case.outcome for case in own}
     if CaseOutcome.FAILED in outcomes:
         said = FAILS_AS_IT_WAS
     elif CaseOutcome.PASSED not in outcomes:
         said = "as it was, it was not seen to pass with the change"
     elif edit.now is None:
         said = "as it was, it passes with the change, which shows that it can stay"
-    elif edit.must_show and not _cases(edit.now, seen.greened):
+    elif edit.must_show and not _cases(edit.now, seen.greened, loosely=loosely):
         said = "as it was, it passes with the change, which shows that it need not ask for less"
     elif edit.must_show:
         what = f"{finding.what} (as it was, it passes with the change, too, and it shows the fault now)"
@@ -72,16 +78,21 @@ def _settled(finding: Finding, edit: EditedTest | None, seen: Seen) -> Finding:
     return replace(finding, what=f"{finding.what} ({said})")
 
 
-def _cases(test: Place, cases: Iterable[Case]) -> list[Case]:
+def _cases(test: Place, cases: Iterable[Case], *, loosely: bool = False) -> list[Case]:
+    """Return the cases of a test, by its whole name; `loosely` by its last part, whatever suite it is in."""
     path, name = test
-    return [case for case in cases if is_in(case, [path]) and _means(case.name, name)]
+    is_it = _ends_with if loosely else _is_called
+    return [case for case in cases if is_in(case, [path]) and is_it(case.name, name)]
 
 
-def _means(reported: str, name: str) -> bool:
-    """Tell whether a runner's name of a test means this one: parameters apart, with or without its suites."""
+def _is_called(reported: str, name: str) -> bool:
+    """Tell whether a runner's name of a test is this one, parameters apart; runners join suites variously."""
     plain = reported.partition("[")[0]
-    return (
-        plain == name
-        or reported == name
-        or reported.endswith((f" {name}", f"::{name}", f".{name}", f"/{name}"))
-    )
+    parts = re.split(r"::| › ", name)
+    joined = {by.join(parts) for by in _JOINTS}
+    return plain in joined or reported in joined
+
+
+def _ends_with(reported: str, name: str) -> bool:
+    short = re.split(r"::| › ", name)[-1]
+    return _is_called(reported, short) or any(reported.endswith(f"{by}{short}") for by in (*_JOINTS, "/"))

@@ -36,6 +36,8 @@ WEAKER = allowed("RH002", "`test_sum` no longer expects 3: changed to 4")
         ("tests/test_a.py::[b]", allowed("RH002", "`[a]` makes 1 assertions, it made 2"), True),
         ("tests/test_a.py::test_any", allowed("RH001", "tests of this file are now skipped"), True),
         ("2 fewer tests", WEAKER, True),
+        ("tests/test_a.py::add adds", allowed("RH002", "`add › adds` makes 1 assertions, it made 2"), False),
+        ("tests/test_a.py::sub adds", allowed("RH002", "`add › adds` makes 1 assertions, it made 2"), True),
     ],
 )
 def test_an_original_test_binds_unless_its_own_finding_is_allowed(

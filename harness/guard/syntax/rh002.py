@@ -68,7 +68,7 @@ def edited(context: Context) -> dict[Finding, EditedTest]:
         for finding in _rewritten(context, old, new, surplus):
             is_replaced = bool(lost and gained) and finding.why == _WHY_LITERAL and in_place
             if finding.severity is Severity.CRITICAL:
-                was, now = ((view.unit.path, view.unit.short) for view in (old, new))
+                was, now = ((view.unit.path, view.unit.name) for view in (old, new))
                 found[finding] = EditedTest(was, now, must_show=not is_replaced)
     return found
 
