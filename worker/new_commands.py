@@ -33,6 +33,8 @@ class NewCommandDesk:
             return "the forge is not configured any more"
         if not is_for_us(forge, command):
             return "nothing to do: it calls somebody else"
+        if command.actor.is_bot or command.actor.id == forge.identity.id:
+            return "nothing to do: written by a machine"
         try:
             is_pull = forge.issue(command.issue).is_pull
         except NotFound:

@@ -214,7 +214,9 @@ class SignalDesk:
         if command.verb is Verb.ALLOW:
             return self._on_allow(task, command, permission)
         if not may_trigger(permission, command.actor):
-            return self._commands.refuse(task, command)
+            is_machine = command.actor.is_bot or command.actor.id == forge.identity.id
+            is_machine |= command.actor.id == self._serving.own_ids.get(task.issue.forge)
+            return "nothing to do, or not permitted" if is_machine else self._commands.refuse(task, command)
         show_seen(forge, command)
         return self._commands.answer(task, command) if command.verb in ANSWERED else ""
 

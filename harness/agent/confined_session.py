@@ -43,7 +43,7 @@ class ConfinedSession:
         refusal = unsendable(command)
         if refusal is not None:
             return refusal
-        judged = self._policy.judge(command, self._link_at, self._directory)
+        judged = self._policy.judge(command, self._link_at, self._beginning())
         if isinstance(judged, Refusal):
             return _not_run(command, judged.why)
         order = _encoded(judged)
@@ -59,6 +59,24 @@ class ConfinedSession:
     def close(self) -> None:
         """End the session."""
         self._inner.close()
+
+    def _beginning(self) -> str:
+        """Return where a command will begin: in the root, where the directory is not there any more.
+
+        One with a link on the way is left to the policy, which follows it.
+        """
+        place = self._tree
+        for step in filter(None, self._directory.split("/")):
+            place = place / step
+            try:
+                mode = place.lstat().st_mode
+            except OSError:
+                return ""
+            if stat.S_ISLNK(mode):
+                return self._directory
+            if not stat.S_ISDIR(mode):
+                return ""
+        return self._directory
 
     def _link_at(self, steps: tuple[str, ...]) -> str | None:
         """Return the target of a link. The steps before the last one are known not to be links.

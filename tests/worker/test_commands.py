@@ -211,6 +211,22 @@ def test_run_on_a_pull_request_or_elsewhere_begins_nothing(notes: Town) -> None:
     assert notes.queue.tasks() == []
 
 
+def test_machines_are_not_answered(notes: Town) -> None:
+    issue = unlabelled(notes)
+    for number, actor in enumerate((notes.world.bot, notes.world.create_user("robot", is_bot=True))):
+        command = CommandGiven(
+            issue=issue,
+            actor=replace(actor, is_bot=actor.id != notes.world.bot.id),
+            verb=Verb.HELP,
+            comment_id=f"7{number}",
+            text="/fixwright help",
+            repository_name="acme/lamp",
+        )
+        notes.tell(command, f"machine-{number}", Admission.ERRAND)
+        heard(notes)
+    assert notes.said(issue) == []
+
+
 def test_an_old_word_to_somebody_else_is_not_ours_to_answer(notes: Town) -> None:
     issue = unlabelled(notes)
     command = CommandGiven(

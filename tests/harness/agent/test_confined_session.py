@@ -14,6 +14,7 @@ from domain.model import CommandResult
 from domain.ports import SandboxPolicy
 from harness.agent.command_policy import CommandPolicy
 from harness.agent.confined_session import ConfinedSession
+from harness.agent.starting_in import StartingIn
 from harness.sandbox.bubblewrap import BubblewrapSandbox
 from harness.sandbox.disk import remove_tree
 from harness.toolbox import COMMANDS, TOOLBOX
@@ -115,3 +116,24 @@ def test_only_what_is_too_long_or_no_text_is_refused_for_that(session: ConfinedS
     ):
         result = session.run(command, 20)
         assert result.exit_code == 126 and problem in result.output
+
+
+@pytest.mark.long
+def test_commands_of_one_part_of_a_monorepo_begin_there_and_go_no_further_out(tree: Path) -> None:
+    uid = 200_000 + os.getpid() if os.geteuid() == 0 else None
+    sandbox = BubblewrapSandbox(uid=uid, nice=False, helpers={"/opt/fixwright/bin": TOOLBOX})
+    (tree / "libs/calc").mkdir(parents=True)
+    (tree / "libs/calc/x.txt").write_text("here\n")
+    (tree / "top.txt").write_text("top\n")
+    (tree / "libs/calc/out").symlink_to("/etc/passwd")
+    opened = sandbox.open(SandboxPolicy(writable=tree, scratch=tree.parent / "scratch"))
+    with closing(ConfinedSession(StartingIn(opened, "libs/calc"), POLICY, tree)) as confined:
+        assert confined.run("cat x.txt ../../top.txt /work/top.txt", 20).output == "here\ntop\ntop\n"
+        assert confined.run("cat out", 20).exit_code == 126
+        assert confined.run("cat ../../../etc/passwd", 20).exit_code == 126
+        (tree / "libs").rename(tree / "gone")
+        assert confined.run("cat top.txt", 20).output == "top\n", "the root is better than nowhere"
+        (tree / "evil").symlink_to("/etc/passwd")
+        assert confined.run("cat evil", 20).exit_code == 126, "and is judged as the root"
+        (tree / "libs").symlink_to("/etc")
+        assert confined.run("ls", 20).exit_code == 126

@@ -192,3 +192,16 @@ def test_the_way_out_is_said_before_a_long_output(world: SetupWorld) -> None:
     assert len(str(failed.value)) < 2000
     assert "setup.commands" in str(failed.value)
     assert str(failed.value).endswith("199 200") or "99 1 2 3" in str(failed.value)
+
+
+@pytest.mark.long
+def test_a_setup_of_one_part_of_a_repository_runs_there(world: SetupWorld) -> None:
+    tree = world.commit(FILES)
+    prepared = world.set_up(
+        tree, "pwd >$SETUP_DIR/where && mkdir -p .venv/bin", "false || ls main.sh", directory="app"
+    )
+    (where,) = world.later(prepared, tree, "cat $SETUP_DIR/where")
+    assert where.output == "/work/app\n"
+    prepared.release()
+    with pytest.raises(SetupFailed):
+        world.set_up(tree, "true", directory="nowhere")
