@@ -107,7 +107,7 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
         if not category_of(event.label, serving):
             return Admission.OTHER_LABEL
         return Admission.TOO_OLD if is_too_old(event, now) else Admission.QUEUED
-    if isinstance(event, CommandGiven) and event.verb is not Verb.CANCEL and is_too_old(event, now):
+    if isinstance(event, CommandGiven) and is_too_old(event, now) and _lets_work_begin(event, serving):
         return Admission.TOO_OLD
     if isinstance(event, IssueUnlabelled) and not category_of(event.label, serving):
         return Admission.OTHER_LABEL
@@ -123,6 +123,10 @@ def _admit_noted(event: Noted) -> Admission:
         is_text = event.action == "edited" and (event.title_changed or event.body_changed)
         return Admission.SIGNAL if is_text or event.action == "locked" else Admission.NOTED
     return Admission.NOTED
+
+
+def _lets_work_begin(command: CommandGiven, serving: Serving) -> bool:
+    return command.verb is Verb.ALLOW or asks_for_work(command, serving)
 
 
 def is_too_old(event: IssueLabelled | CommandGiven, now: datetime | None) -> bool:

@@ -16,10 +16,14 @@ class PlaceRecords:
     _clock: Clock
 
     def errands(self, limit: int) -> list[Errand]:
-        """Return at most `limit` errands that are still to be done, oldest first."""
+        """Return at most `limit` errands that are still to be done, oldest first.
+
+        What is only to be said comes last: that is done slowly, and must not hold up the rest.
+        """
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT id, kind, event, admission FROM errands WHERE decided_at IS NULL ORDER BY id LIMIT ?",
+                "SELECT id, kind, event, admission FROM errands WHERE decided_at IS NULL"
+                " ORDER BY admission <> 'errand', id LIMIT ?",
                 (limit,),
             ).fetchall()
         return [

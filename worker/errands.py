@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -24,6 +25,13 @@ log = structlog.get_logger(__name__)
 
 PLACES_AT_ONCE = 5
 """Repositories of one installation looked at in one round: a lease must not run out meanwhile."""
+
+BACK_WITHIN = timedelta(seconds=90)
+"""How long a place is looked for of which it is said that it is back: the news may be ahead of the forge."""
+
+COMING_BACK = frozenset(
+    {"created", "added", "unsuspend", "new_permissions_accepted", "unarchived", "transferred"}
+)
 
 MOST_AT_ONCE = 100
 """Errands looked at in one round. Forges bound how much may be written: one comment of these a round."""
@@ -59,6 +67,7 @@ class ErrandDesk:
         self.inbox: Inbox | None = None
         """Where a label goes that was put on just now, though its delivery says otherwise."""
         self._half_done: dict[int, dict[str, str]] = {}
+        self._looking_since: dict[int, datetime] = {}
 
     def clear(self) -> None:
         """Do what is to be done; what a forge keeps us from waits for the next time.
@@ -81,6 +90,7 @@ class ErrandDesk:
             if decision is None:
                 continue
             self._half_done.pop(errand.id, None)
+            self._looking_since.pop(errand.id, None)
             self._queue.end_errand(errand, clip(decision, _MOST_DECISION))
             log.info("errand done", errand=errand.id, kind=type(errand.event).__name__, decision=decision)
 
@@ -89,7 +99,7 @@ class ErrandDesk:
         event = errand.event
         if isinstance(event, RepositoryChanged):
             self._warn_of_name(event)
-            return self.places.settle(event.forge, event.repository_id, event.action).decision
+            return self._settled(errand.id, event, event.repository_id)
         if isinstance(event, InstallationChanged):
             return self._installation(errand.id, event)
         if isinstance(event, CommandGiven) and errand.admission is Admission.ERRAND:
@@ -104,18 +114,30 @@ class ErrandDesk:
         places = {place: name for place, name in self._queue.places(event.forge) if _concerns(event, name)}
         left = [place for place in places if place not in done]
         for place in left[:PLACES_AT_ONCE]:
-            done[place] = f"{places[place]}: {self._settled(event.forge, place)}"
-        if len(left) > PLACES_AT_ONCE:
+            decision = self._settled(errand_id, event, place)
+            if decision is not None:
+                done[place] = f"{places[place]}: {decision}"
+        if any(place not in done for place in places):
             return None
         return "; ".join(done.values()) or "no task there"
 
-    def _settled(self, forge: str, place: str) -> str:
+    def _settled(
+        self, errand_id: int, event: InstallationChanged | RepositoryChanged, place: str
+    ) -> str | None:
+        """Return what was done at a place, or None where it is said to be back and is not to be seen yet."""
+        told = event.action if isinstance(event, RepositoryChanged) else ""  # "deleted" may be the App
         try:
-            return self.places.settle(forge, place).decision
+            settled = self.places.settle(event.forge, place, told)
         except ForgeUnavailable:
             raise
         except ForgeError as error:
             return f"refused: {error}"
+        is_awaited = event.action in COMING_BACK and not settled.can_be_read
+        if is_awaited and self._clock is not None:
+            now = self._clock.now()
+            if now - self._looking_since.setdefault(errand_id, now) < BACK_WITHIN:
+                return None
+        return settled.decision
 
     def _warn_of_name(self, event: RepositoryChanged) -> None:
         """Tell the operator of a served repository whose new name is on no list: new labels go unheard."""

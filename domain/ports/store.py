@@ -203,7 +203,7 @@ class TaskQueue(Protocol):
         """Return the ids of comments whose commands reached the task, or did so before this signal."""
 
     def errands(self, limit: int) -> list[Errand]:
-        """Return at most `limit` errands that are still to be done, oldest first."""
+        """Return at most `limit` errands to be done, oldest first; what is only to be said comes last."""
 
     def end_errand(self, errand: Errand, decision: str) -> None:
         """Record what came of an errand; it is not returned again."""

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from domain.model import IssueRef, Reason
+from domain.noted import IssueChanged, RepositoryChanged
 from domain.policy import admit
 from domain.ports import Admission, Delivery
 from domain.states import State
 from providers.local.plugin import LocalProvider
 from store.inbox import SqliteInbox
+from tests.worker.test_places import deliver
 from tests.worker.test_signals import blocked
 from tests.worker.town import CATEGORIES, WRITE, Stage, Town, plays
 
@@ -158,8 +160,6 @@ def test_a_lock_that_was_taken_off_again_is_outdated(notes: Town) -> None:
 
 def tell(town: Town, issue: IssueRef, action: str, **more: Any) -> None:
     """Deliver what a forge tells of a change of an issue."""
-    from domain.noted import IssueChanged
-
     event = IssueChanged(
         forge="local", action=action, actor=town.stranger, repository_id=issue.repository_id,
         repository_name="acme/lamp", number=issue.number, **more,
@@ -271,3 +271,7 @@ def test_f124_what_is_to_be_said_is_said_one_after_another(notes: Town) -> None:
     desk = notes.loop().shop.desk
     desk.clear()
     assert errands(notes) == ["said", None, None]
+    news = RepositoryChanged(forge="local", action="edited", actor=notes.stranger, repository_id="5001")
+    deliver(notes, news)
+    desk.clear()
+    assert errands(notes) == ["said", "said", None, "left as it is: 1"], "news of places do not wait for it"

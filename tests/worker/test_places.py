@@ -397,3 +397,29 @@ def test_the_service_s_own_account_asks_for_nothing_though_it_is_no_bot(notes: T
     notes.serving = unheeding
     notes.loop().shop.desk.clear()
     assert notes.decisions() == ["not permitted"]
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_news_that_are_ahead_of_the_forge_are_looked_into_again_for_a_while(notes: Town, comes: bool) -> None:
+    notes.issue("docs")
+    hide(notes)
+    tell_of_installation(notes, "created")
+    desk = notes.loop().shop.desk
+    for _ in range(2):
+        desk.clear()
+        assert recorded(notes) == [None] and notes.stands == PARKED
+    if comes:
+        show(notes)
+    notes.clock.forward(seconds=91)
+    desk.clear()
+    assert recorded(notes) == [f"acme/lamp: {'resumed' if comes else 'left as it is'}: 1"]
+    assert notes.stands == ((State.QUEUED, None) if comes else PARKED)
+
+
+@pytest.mark.parametrize("action", ["deleted", "removed", "suspend"])
+def test_f120_an_app_that_is_taken_out_ends_no_task(notes: Town, action: str) -> None:
+    notes.issue("docs")
+    hide(notes)
+    tell_of_installation(notes, action)
+    notes.loop().shop.desk.clear()
+    assert notes.stands == PARKED and recorded(notes) == ["acme/lamp: blocked: 1"]
