@@ -241,7 +241,7 @@ def queue_full(is_swept: bool) -> str:
     said = "**Many issues of this repository wait already, so this one is not queued yet.**"
     if is_swept:
         return f"{said} I take it up by myself when there is room, as long as the label is on."
-    return f"{said}\n\n**Next:** a maintainer takes the label off and puts it on again later."
+    return f"{said}\n\n**Next:** a maintainer asks again later: the label off and on, or the command."
 
 
 def waiting(outcome: Outcome, detail: str, now: datetime) -> str:
@@ -286,7 +286,7 @@ MISSED = (
 
 TOO_OLD = (
     "**This request reached me more than a day late, so nothing begins by it alone.**\n\n"
-    "**Next:** a maintainer who still wants it takes the label off and puts it on again."
+    "**Next:** a maintainer who still wants it says so again: the label off and on, or the command once more."
 )
 
 RECOVERED = "**The service stopped in the middle of the work.** It goes on from the last step by itself."

@@ -171,7 +171,11 @@ class ErrandDesk:
             if late:
                 return late
         if admission is Admission.QUEUE_FULL:
-            forge.add_comment(event.issue, "queue-full", announce.queue_full(self._is_swept))
+            forge.add_comment(
+                event.issue,
+                "queue-full",
+                announce.queue_full(self._is_swept and isinstance(event, IssueLabelled)),
+            )
         else:
             forge.add_comment(event.issue, f"too-old-{_key(event)}", announce.TOO_OLD)
         return "said"
