@@ -366,7 +366,7 @@ def test_a_command_that_nobody_told_us_of_is_found_once(notes: Town, where: str)
     notes.loop().shop.desk.clear()
 
     assert notes.stands == (State.QUEUED, None)
-    assert notes.decisions()[:2] == ["nothing to do, or not permitted", "resumed"]
+    assert "not permitted" in notes.decisions()[0] and notes.decisions()[1] == "resumed"
     assert len(notes.decisions()) == 4
     assert all(decision.startswith("outdated: ") for decision in notes.decisions()[2:])
 
