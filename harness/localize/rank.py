@@ -79,24 +79,32 @@ def part_evidence(corpus: Corpus, features: Features, files: tuple[RankedFile, .
         name: {part: score for part, score in scores.items() if part in within}
         for name, scores in features.parts.items()
     }
-    return evidence | _circumstances(corpus, evidence.get("text", {}), head)
+    return evidence | _circumstances(corpus, evidence, head)
 
 
 def _circumstances(
-    corpus: Corpus, text: Mapping[int, float], head: Iterable[RankedFile]
+    corpus: Corpus, evidence: Mapping[str, Mapping[int, float]], head: Iterable[RankedFile]
 ) -> dict[str, Scores]:
     """Return what a part is, how long, how it compares with the rest of its file, and the file's score."""
-    found: dict[str, Scores] = {"file": {}, "own share": {}, "length": {}, "is class": {}}
+    found: dict[str, Scores] = {
+        name: {} for name in ("file", "own share", "rank in file", "length", "is class", "class names")
+    }
+    text, names = evidence.get("text", {}), evidence.get("name words", {})
     for item in head:
-        parts = corpus.parts_of(item.file)
-        best = max((text.get(part, 0.0) for part in parts), default=0.0) or 1.0
-        for part in parts:
-            if not corpus.parts[part].name:
-                continue
+        parts = [part for part in corpus.parts_of(item.file) if corpus.parts[part].name]
+        ordered = sorted(parts, key=lambda part: (-text.get(part, 0.0), part))
+        classes = {corpus.parts[part].qualified: part for part in parts}
+        best = text.get(ordered[0], 0.0) if ordered else 0.0
+        for rank_in_file, part in enumerate(ordered):
+            is_one = corpus.parts[part].kind is Kind.CLASS
+            around = classes.get(corpus.parts[part].qualified.rpartition(".")[0])
             found["file"][part] = max(_LOWEST, math.log(max(item.share, 1e-9))) / 3
-            found["own share"][part] = text.get(part, 0.0) / best
+            found["own share"][part] = text.get(part, 0.0) / (best or 1.0)
+            found["rank in file"][part] = 1 / (1 + rank_in_file)
             found["length"][part] = math.log(1 + corpus.parts[part].length) / 3 - 1
-            found["is class"][part] = float(corpus.parts[part].kind is Kind.CLASS)
+            found["is class"][part] = float(is_one)
+            if around is not None:
+                found["class names"][part] = names.get(around, 0.0)
     return found
 
 

@@ -16,7 +16,7 @@ SHOP: Mapping[str, str] = {
     "src/shop/__init__.py": "from .prices import total\n",
     "src/shop/prices.py": "from .base import Rate\n\ndef total(items):\n    return sum(items)\n",
     "src/shop/base.py": "class Rate:\n    def apply(self, amount):\n        return amount\n",
-    "src/shop/orders.py": "def cancel(one):\n    raise ValueError('order %s was already shipped' % one)\n",
+    "src/shop/orders.py": "def cancel(one):\n    raise ValueError('order %s already shipped today' % one)\n",
     "src/shop/carts.py": "class Cart:\n    def add(self, thing):\n        return thing\n",
     "tests/test_carts.py": "def test_basket_overflow_quota():\n    assert 'basket overflow quota'\n",
 }
@@ -33,7 +33,7 @@ def shop(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("issue", "path"),
     [
-        ("Refund fails\nThe log says `order 7 was already shipped`", "src/shop/orders.py"),
+        ("Refund fails\nThe log says `order 7 already shipped today`", "src/shop/orders.py"),
         ("Refund fails\n```python\nfrom shop import total\n```", "src/shop/prices.py"),
         ("Basket overflow quota\nis wrong", "src/shop/carts.py"),
         ("Refund fails\nSee https://x.example/acme/shop/blob/main/src/shop/base.py#L2", "src/shop/base.py"),
