@@ -16,13 +16,11 @@ from itertools import repeat
 from evals.localize.running import Job, evidence
 from harness.localize.rank import formed, part_evidence, rank
 from harness.localize.text_scores import Scores
-from harness.localize.weights import Weight, Weights
+from harness.localize.weights import CIRCUMSTANCES, Weight, Weights
 
 CANDIDATES = 100
 STEPS = 300
 RIDGE = 0.01
-FREE = frozenset({"package file", "is class", "length"})
-"""Circumstances rather than evidence: these may count against a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def _column(line: Weight, scores: Scores, counts: Sequence[bool]) -> dict[int, f
 def fit(choices: Sequence[Choice], lines: Sequence[Weight], steps: int = STEPS) -> list[float]:
     """Return the weights under which the right candidates are likeliest, a little held towards 0."""
     size = len(lines)
-    may_be_negative = [line.feature in FREE for line in lines]
+    may_be_negative = [line.feature in CIRCUMSTANCES for line in lines]
     known = [choice for choice in choices if len(choice.right)]
     weights = [0.5] * size
     mean, square = [0.0] * size, [0.0] * size

@@ -115,7 +115,9 @@ def defined_in_title(corpus: Corpus, query: Query, names: Names) -> Pair:
 
 
 def name_words(
-    query: Query, names: Names, regions: tuple[Region, ...] = (Region.TITLE, Region.PROSE, Region.CODE)
+    query: Query,
+    names: Names,
+    regions: tuple[Region, ...] = (Region.TITLE, Region.LEAD, Region.PROSE, Region.CODE),
 ) -> Scores:
     """Score definitions by how much of their names the issue says in words, in the given regions."""
     weights: dict[str, float] = {}
@@ -123,7 +125,7 @@ def name_words(
         said = sum(REGION_WEIGHTS[region] * query.words[region][word] for region in regions)
         if said:
             weights[word] = min(damped(said), 3.0)
-    near = query.words[Region.TITLE].keys() | query.words[Region.PROSE].keys()
+    near = query.prose_words
     scores: Scores = {}
     for part, (own, qualified) in names.words.items():
         said_of_own = [word for word in own if word in weights]

@@ -16,7 +16,7 @@ from harness.localize.text_scores import Scores
 from harness.localize.traces import Frame
 from harness.localize.words import WORD, is_common, parts_of
 
-_WEIGHTS = {Region.TITLE: 3.0, Region.PROSE: 1.0, Region.CODE: 0.5}
+_WEIGHTS = {Region.TITLE: 3.0, Region.LEAD: 2.0, Region.PROSE: 0.6, Region.CODE: 0.5}
 _INDEX_FILES = frozenset({"__init__", "index", "mod", "lib", "main"})
 
 
@@ -106,7 +106,7 @@ def words_in_paths(query: Query, paths: Paths) -> Scores:
 
 def whole_stems(query: Query, paths: Paths) -> Scores:
     """Score files all words of whose name the issue says."""
-    said = query.words[Region.TITLE].keys() | query.words[Region.PROSE].keys()
+    said = query.prose_words
     scores: Scores = {}
     for number, name in enumerate(paths.stems):
         parts = [part for part in parts_of(name) if not is_common(part)]

@@ -16,13 +16,20 @@ from harness.localize.words import WORD, is_common, looks_like_code, parts_of
 MAX_TEXT = 200_000
 REGION_WEIGHTS: Mapping[Region, float] = {
     Region.TITLE: 3.0,
-    Region.PROSE: 1.0,
+    Region.LEAD: 2.0,
+    Region.PROSE: 0.6,
     Region.CODE: 0.5,
     Region.OUTPUT: 0.35,
 }
 """What a word counts for by where it stands. What describes the reporter's machine counts for nothing."""
 
-_IDENTIFIER_WEIGHTS = {Region.TITLE: 1.5, Region.PROSE: 1.0, Region.CODE: 0.5, Region.OUTPUT: 0.4}
+_IDENTIFIER_WEIGHTS = {
+    Region.TITLE: 1.5,
+    Region.LEAD: 2.0,
+    Region.PROSE: 0.6,
+    Region.CODE: 0.5,
+    Region.OUTPUT: 0.4,
+}
 _URL = re.compile(r"https?://[^\s)>\]]+")
 _URL_PATH = re.compile(r"/(?:blob|tree|raw|src)/[^/\s]+/([^\s#?)]+)")
 _PATH_LIKE = re.compile(r"[\w./\\-]+")
@@ -63,6 +70,11 @@ class Query:
     def terms(self) -> frozenset[str]:
         """Return all stemmed words, of whatever region."""
         return frozenset().union(*self.words.values())
+
+    @property
+    def prose_words(self) -> frozenset[str]:
+        """Return the words of title and prose."""
+        return frozenset().union(*(self.words[r] for r in (Region.TITLE, Region.LEAD, Region.PROSE)))
 
     def weight(self, term: str) -> float:
         """Return what a word counts for in all; said again and again, it counts for less each time."""
@@ -131,7 +143,7 @@ def _read_names(query: Query, region: Region, text: str, words: list[str]) -> No
     for word in set(words):
         if looks_like_code(word):
             names[word] += weight
-    if region in {Region.TITLE, Region.PROSE}:
+    if region in {Region.TITLE, Region.LEAD, Region.PROSE}:
         for _, span in _CODE_SPAN.findall(text):
             query.literals[span.strip()] += 1
             for word in WORD.findall(span):

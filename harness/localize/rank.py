@@ -10,7 +10,7 @@ from harness.localize.corpus import Corpus
 from harness.localize.facts import Kind
 from harness.localize.features import Features
 from harness.localize.text_scores import Scores
-from harness.localize.weights import Form, Weight, Weights
+from harness.localize.weights import CIRCUMSTANCES, Form, Weight, Weights
 
 ASIDE_PENALTY = 20.0
 """What tests, documentation and examples are behind: they come after everything that the issue speaks of."""
@@ -124,7 +124,7 @@ def _weighed(
         for number, score in scores.items():
             gain = line.weight * formed(line.form, score, best) - missing
             sums[number] = sums.get(number, 0.0) + gain
-            if gain > 0:
+            if gain > 0 and line.feature not in CIRCUMSTANCES:
                 evidence.setdefault(number, []).append((-gain, line.feature))
     sums = {number: score + floor for number, score in sums.items()}
     return sums, {number: [name for _, name in sorted(found)] for number, found in evidence.items()}

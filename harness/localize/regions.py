@@ -11,6 +11,7 @@ class Region(StrEnum):
     """What a line of an issue is."""
 
     TITLE = "title"
+    LEAD = "lead"
     PROSE = "prose"
     CODE = "code"
     OUTPUT = "output"
@@ -38,6 +39,9 @@ _OUTPUT_LINE = re.compile(
     r"|\s*=+ .* =+$|\s*_+ .* _+$|\s*~?/\S*\.\w+|\s+at \S+.*:\d+\)?$|goroutine \d+|thread '.*' panicked"
 )
 _LIST_ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
+LEAD_WORDS = 50
+"""Words of prose from the beginning that say what an issue is about; what follows tells its story."""
+
 LONGEST_LINE = 2000
 """Characters of a line that are looked at; a longer one is data that somebody pasted."""
 
@@ -47,6 +51,7 @@ def regions(text: str) -> Iterator[tuple[Region, str]]:
     title, _, body = text.strip().partition("\n")
     yield Region.TITLE, title[:LONGEST_LINE]
     fenced = machine = False
+    lead = LEAD_WORDS
     for whole in body.split("\n"):
         line = whole[:LONGEST_LINE].rstrip()
         bare = line.strip()
@@ -62,7 +67,11 @@ def regions(text: str) -> Iterator[tuple[Region, str]]:
             if not machine and not _TEMPLATE_HEADING.search(heading[1]):
                 yield Region.PROSE, heading[1]
             continue
-        yield _kind(line, fenced=fenced, machine=machine), line
+        kind = _kind(line, fenced=fenced, machine=machine)
+        if kind is Region.PROSE and lead > 0:
+            kind = Region.LEAD
+            lead -= len(bare.split())
+        yield kind, line
 
 
 def _kind(line: str, *, fenced: bool, machine: bool) -> Region:

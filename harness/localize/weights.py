@@ -10,6 +10,9 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("weights.json")
 
+CIRCUMSTANCES = frozenset({"package file", "language share", "importers", "is class", "length"})
+"""What a place is, whatever the issue says: it may tip the scales either way, but is no evidence."""
+
 
 class Form(StrEnum):
     """How a score is made comparable before it is weighed.
