@@ -29,7 +29,7 @@ _RESUME = "then comment /fixwright resume on the issue"
 
 _WAITS_FOR = {
     Reason.NEEDS_INFORMATION: f"An answer to the question on the issue; {_RESUME}.",
-    Reason.AWAITING_APPROVAL: "A maintainer's word: /fixwright run on the issue.",
+    Reason.AWAITING_APPROVAL: "A maintainer's word on what is shown: /fixwright approve, retry or cancel.",
     Reason.NOT_REPRODUCIBLE: f"Steps that show the fault; {_RESUME}.",
     Reason.FLAKY_BASELINE: f"Tests that give the same result twice on the unchanged code; {_RESUME}.",
     Reason.ENVIRONMENT: f"A test command that runs, see test.command in .fixwright.yml; {_RESUME}.",

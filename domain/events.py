@@ -117,7 +117,7 @@ COMMAND_START = rf"(?:{COMMAND_PREFIX}|{MENTION})"
 """How a command begins: with the prefix, or with the name of whom it is for."""
 
 _COMMAND = re.compile(
-    rf"{COMMAND_START}[ \t]++(?:(?P<verb>[a-z]++)|(?P<allow>allow)[ \t]++\S++"
+    rf"{COMMAND_START}[ \t]++(?:(?P<verb>[a-z]++)|(?P<allow>allow|approve)[ \t]++\S++"
     r"|(?P<budget>budget)[ \t]++\S++(?:[ \t]++(?:\$|usd|dollars?))?)[ \t]*+",
     re.IGNORECASE | re.ASCII,
 )
@@ -130,8 +130,9 @@ def parse_command(comment: str) -> Verb | None:
     The line must be the command and nothing else, unindented: a quotation (`> …`), a code block, a table
     cell or hidden markup can therefore never be one. Upper case is as good as lower; further words belong on
     the next line, so that a sentence which only begins like a command is not one: it is UNKNOWN. `budget`
-    takes one word more, the amount, and `allow` the name of a change, whether it is one or not: who errs is
-    to be told. Whom a command calls by name may be somebody else, and what they are told is not ours to know.
+    takes one word more, the amount, and `allow` and `approve` the name of a change, whether it is one or not:
+    who errs is to be told. Whom a command calls by name may be somebody else, and what they are told is not
+    ours to know.
     """
     first_line = _first_line(comment)
     match = _COMMAND.fullmatch(first_line)

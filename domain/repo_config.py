@@ -151,6 +151,11 @@ class RepoConfig(Section):
     test: TestSection = TestSection()
     setup: SetupSection = SetupSection()
     docs: DocsSection = DocsSection()
+    approval: Literal["none", "publish"] = Field(
+        default="none",
+        description="What waits for a maintainer's `/fixwright approve`: nothing, or the push of a "
+        "finished change (`publish`).",
+    )
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
     )
@@ -197,6 +202,11 @@ class RepoConfig(Section):
         allow_inf_nan=False,
         description="A lower cap than the service's for this repository's UTC day.",
     )
+
+    @property
+    def asks_before_publishing(self) -> bool:
+        """Tell whether a finished change waits for an approval before anything is pushed."""
+        return self.approval == "publish"
 
     @property
     def max_cost(self) -> Decimal | None:

@@ -29,7 +29,8 @@ LOST_LIMIT = 6000
 class PastAttempt:
     """An attempt that is over, as far as the next one should know.
 
-    `start_sha` is the commit that it began from, `tree` what it came to; "" where that is not known.
+    `start_sha` is the commit that it began from, `tree` what it came to; "" where that is not known. `left`
+    is the commit of ours that holds what it left unjudged.
     """
 
     number: int
@@ -40,6 +41,7 @@ class PastAttempt:
     start_sha: str = ""
     actions: tuple[str, ...] = ()
     summary: str = ""
+    left: str = ""
 
 
 def actions_in(steps: Sequence[Mapping[str, object]]) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ class House:
     """What a publication follows. `base_branch` is "" for the default one.
 
     `kind` begins a commit's first line, None for the task's category; `titled` says that a title begins so,
-    too. `template` is the repository's own, made inert.
+    too. `template` is the repository's own, made inert. `asks_before_publishing` says that nothing is pushed
+    without a maintainer's word.
     """
 
     base_branch: str = ""
@@ -40,6 +41,7 @@ class House:
     signs_off: bool = False
     reviewers: tuple[str, ...] = ()
     template: str = ""
+    asks_before_publishing: bool = False
 
     def base(self, repository: Repository) -> str:
         """Return the branch that work begins from and goes to."""
@@ -61,6 +63,7 @@ def house_of(config: RepoConfig, category: str) -> House:
         titled=commit.style == "conventional",
         signs_off=commit.sign_off,
         reviewers=tuple(config.pull_request.reviewers),
+        asks_before_publishing=config.asks_before_publishing,
     )
 
 
@@ -84,12 +87,15 @@ def template_in(mirror: Mirror, commit: str) -> str:
 
 
 def known_house(mirror: Mirror, repository: Repository, task: Task) -> House:
-    """Return the house by the file as last fetched: for going on where nothing else is known any more."""
+    """Return the house by the file as last fetched: for going on where nothing else is known any more.
+
+    One whose file cannot be read may want to be asked first, and so is.
+    """
     head = mirror.default_head(repository.default_branch)
     if not head:
-        return PLAIN_HOUSE
+        return replace(PLAIN_HOUSE, asks_before_publishing=True)
     try:
         config = parse_repo_config(mirror.read_file(head, FILE_NAME))
     except (ConfigurationError, GitError):
-        return PLAIN_HOUSE
+        return replace(PLAIN_HOUSE, asks_before_publishing=True)
     return house_of(config, config.category_of(task.label, task.category))

@@ -96,11 +96,26 @@ class Publisher:
 
         Raises BranchMoved, GitError, ForgeError, StaleWrite.
         """
+        return self.finish(task, self.propose(task, attempt, start, change, facts, house), house)
+
+    def propose(
+        self,
+        task: Task,
+        attempt: Attempt,
+        start: StartPoint,
+        change: VerifiedChange,
+        facts: pull_text.PullFacts,
+        house: House = PLAIN_HOUSE,
+    ) -> Publication:
+        """Write down exactly what a draft pull request of a verified change would be; push nothing.
+
+        Raises BranchMoved, GitError, StaleWrite.
+        """
         tree = change.verdict.tree
         if facts.verdict.tree != tree:
             raise PolicyRefusal("the tree to be published is not the tree that was verified")
         content = _Content(PublicationKind.PULL, tree, facts.claim, pull_text.pull_body(facts), house)
-        return self.finish(task, self._intend(task, attempt, start, content), house)
+        return self._intend(task, attempt, start, content)
 
     def push_wip(
         self,

@@ -71,11 +71,17 @@ class Beginning:
             return mirror.tree_of(checkpoint)
         last = self.order.past[-1] if self.order.past else None
         is_kept = last is not None and (last.outcome is Outcome.UNVERIFIED or last is self.order.unpublished)
-        if last is None or not is_kept or not last.tree or not is_there(mirror, last.tree):
+        kept = last.tree if last is not None and is_kept else self._never_pushed(start)
+        if last is None or not kept or not is_there(mirror, kept):
             return mirror.tree_of(start.sha)
         if last.start_sha == start.sha:
-            return last.tree
-        return self._carried(last.start_sha, last.tree, start.sha) or mirror.tree_of(start.sha)
+            return mirror.tree_of(kept)
+        return self._carried(last.start_sha, mirror.tree_of(kept), start.sha) or mirror.tree_of(start.sha)
+
+    def _never_pushed(self, start: StartPoint) -> str:
+        """Return what the last attempt left at a limit, where it was pushed to no branch; else ""."""
+        last = self.order.past[-1] if self.order.past else None
+        return last.left if last and last.outcome is Outcome.TASK_LIMIT and not start.branch else ""
 
     def _on_moved_base(self, head: str, branch: str) -> StartPoint:
         """Merge the base into the branch. Where they conflict, start again, or ask if it is people's work."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.allowing import Allowance
+from domain.approving import Gate
 from domain.model import Actor, Task
 from domain.ports import Clock
 from domain.states import Note
@@ -28,7 +29,7 @@ class AllowanceRecords:
     _clock: Clock
 
     def allow(self, task: Task, change: str, *, by: Actor, comment_id: str) -> bool:
-        """Write down that one exact change or finding is allowed; False where it was before."""
+        """Write down that one exact change, finding, tree or plan is allowed; False where it was before."""
         login = storable(by.login)
         values = {
             "task": task.id,
@@ -64,5 +65,7 @@ class AllowanceRecords:
 
 
 def _named(change: str) -> str:
-    is_finding = "-" in change
-    return f"the finding {change}" if is_finding else f"the change {change} of protected paths"
+    gate, _, name = change.partition("-")
+    if gate in set(Gate):
+        return f"the {'plan' if gate == Gate.PLAN else 'tree'} {name}"
+    return f"the finding {change}" if name else f"the change {change} of protected paths"

@@ -20,6 +20,11 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         "I stopped before doing anything: the issue can be read in more than one way.",
         f"answer in a comment or edit the issue; then a maintainer writes {_COMMAND}.",
     ),
+    Reason.AWAITING_APPROVAL: (
+        "I wait for a maintainer's word, and have shown what for.",
+        "a maintainer writes `/fixwright approve`, `/fixwright retry` for another go with what has been said "
+        "since, or `/fixwright cancel`.",
+    ),
     Reason.ENVIRONMENT: (
         "I could not work on this here.",
         f"mend what is named above; then a maintainer writes {_COMMAND}. It is not the issue's fault.",

@@ -119,7 +119,8 @@ def explain_words(situation: Situation) -> str:
 def help_words(situation: Situation, caps: Caps | None) -> str:
     """List the commands, and what each may do on this issue."""
     rows = [
-        f"| `{COMMAND_PREFIX} {usage}` | {what}{_here(verb, caps)} |" for verb, (usage, what) in _listed()
+        f"| `{COMMAND_PREFIX} {usage}` | {what}{_here(verb, caps, situation.task)} |"
+        for verb, (usage, what) in _listed()
     ]
     return page(
         [
@@ -148,8 +149,8 @@ def _listed() -> list[tuple[Verb, tuple[str, str]]]:
     return list(COMMANDS.items())
 
 
-def _here(verb: Verb, caps: Caps | None) -> str:
-    if verb in {Verb.PLAN, Verb.APPROVE}:
+def _here(verb: Verb, caps: Caps | None, task: Task) -> str:
+    if verb in {Verb.PLAN, Verb.APPROVE} and task.reason is not Reason.AWAITING_APPROVAL:
         return " (nothing waits for one here)"
     if verb is Verb.BUDGET and caps is not None:
         return f" (up to {show_money(caps.max_raised_cost_per_task_usd)})"
@@ -157,8 +158,8 @@ def _here(verb: Verb, caps: Caps | None) -> str:
 
 
 NOTHING_TO_APPROVE = (
-    "**Nothing waits for an approval here.** This service works without gates: what it makes is a draft, and "
-    "a person decides about it."
+    "**Nothing waits for an approval here now.** What I make is a draft, and a person decides about it. A "
+    "repository that wants to be asked before says `approval: publish` in its `.fixwright.yml`."
 )
 
 NOT_PERMITTED = (

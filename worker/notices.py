@@ -59,6 +59,8 @@ class Notices:
         reason = task.reason or Reason.INTERNAL_ERROR
         cost = self._cost(task)
         status = voice.status(task, announce.stopped(reason, self._standing(task)))
+        if reason is Reason.AWAITING_APPROVAL:
+            return status  # what waits was shown before the task came to wait
         protected = self._asks_about(task, reason)
         if protected is not None:
             return voice.say(task, "ended", announce.asking(protected, cost)) and status

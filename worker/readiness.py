@@ -14,6 +14,7 @@ from domain.ports import Capability, CiEnd, Forge, TaskQueue, WatchLog
 from domain.repo_config import FILE_NAME, parse_repo_config
 from domain.snapshot import snapshot_hash
 from domain.text import clip
+from harness.checkpoints import last_checkpoint
 from harness.git import Mirror
 from harness.handoff import PastAttempt, actions_in
 from harness.transcript import Transcript
@@ -113,6 +114,7 @@ def past_attempts(
                 start_sha=attempt.base_sha,
                 actions=actions_in(transcript_of(attempt).steps()) if verdict is None else (),
                 summary=transcript_of(attempt).summary() if verdict is None else "",
+                left=last_checkpoint(transcript_of(attempt).steps()) if verdict is None else "",
             )
         )
     return tuple(past)

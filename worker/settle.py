@@ -21,17 +21,19 @@ from domain.errors import (
     GitUnavailable,
     PolicyRefusal,
 )
-from domain.model import Attempt, Outcome, Reason, Task
+from domain.model import Attempt, Outcome, Publication, Reason, Task
 from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
 from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
 from domain.states import Trigger
 from domain.text import Redactor, clip
 from harness import pull_text, report
 from harness.attempt import AttemptResult
+from harness.checkpoints import ref_of
 from harness.publish import Publisher
 from harness.room import full_or_raise
-from worker import announce, ci_words
+from worker import announce, approval_words, ci_words
 from worker.fresh_look import FreshLook, Hindrance
+from worker.gate import PublishGate
 from worker.readiness import is_edited
 from worker.receipts import ReceiptClerk
 from worker.voice import Voice
@@ -148,13 +150,45 @@ class Settler:
             template=result.house.template,
             edited=is_edited(task, self.forge.issue(task.issue)),
         )
-        publisher.open_pull(task, attempt, result.start, result.verified, facts, result.house)
+        ready = publisher.propose(task, attempt, result.start, result.verified, facts, result.house)
+        if result.house.asks_before_publishing and ready.done_at is None:
+            gate = PublishGate(queue=self.queue, mirror=publisher.mirror)
+            if not gate.is_open(task, ready.tree):
+                return self.hold(task, attempt, ready, result.verdict.base_sha)
+            if ready.tree not in gate.approved(task):
+                said = approval_words.verified_again(result.verdict.base_sha)
+                self.voice.once(task, f"again-{ready.tree[:12]}", said)
+        publisher.finish(task, ready, result.house)
         return self.finish(task, attempt)
+
+    def hold(self, task: Task, attempt: Attempt, ready: Publication, base_sha: str) -> Task:
+        """Show what is ready, and let the task wait with its attempt open: approved, exactly this is pushed.
+
+        May be repeated. Raises GitError, OSError, ForgeError, StaleWrite.
+        """
+        publisher = self.publisher
+        if publisher is None:
+            raise PolicyRefusal("nothing can be held back without a mirror")
+        gate = PublishGate(queue=self.queue, mirror=publisher.mirror)
+        publisher.mirror.set_ref(ref_of(attempt.id), ready.commit_sha)
+        proposal = gate.proposal(
+            ready,
+            base_sha=base_sha,
+            base=ready.base_branch or self.forge.repository(task.issue.repository_id).default_branch,
+            redact=self.redact,
+            keep=self.receipts.transcript(attempt).with_suffix(".diff"),
+        )
+        said = approval_words.proposal_words(proposal, anew=bool(gate.approved(task)))
+        if not self.voice.once(task, f"proposal-{ready.tree[:12]}-{attempt.id}", said):
+            raise ForgeUnavailable("what is ready cannot be shown now")
+        landing = Landing(reason=Reason.AWAITING_APPROVAL, detail=f"tree {ready.tree}")
+        return self.queue.move(task, Trigger.BLOCKED, landing)
 
     def _not_verified(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:
         ends = attempt if result.outcome not in LEFT_OPEN else None
         plan = self._plan(replace(task, attempts=task.attempts + 1) if ends else task, result)
-        keeps = ends is not None and plan.trigger is Trigger.BLOCKED and result.wip is not None
+        may_push = result.wip is not None and not result.house.asks_before_publishing
+        keeps = ends is not None and plan.trigger is Trigger.BLOCKED and may_push
         hindrance = self.look.before_publishing(task, self.was_private) if keeps else None
         if hindrance is not None:
             return self.stop(task, hindrance)  # parked with its attempt open, it comes here again

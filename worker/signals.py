@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -35,6 +36,7 @@ from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
 from worker.allowing import AllowanceDesk
+from worker.approving import ApprovalDesk
 from worker.command_desk import ANSWERED, CommandDesk, is_for_us, show_seen
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
@@ -71,6 +73,7 @@ class SignalDesk:
         self._queue = queue
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
+        self._approvals = ApprovalDesk(queue=queue, forges=forges)
         self._commands = CommandDesk(
             queue=queue,
             forges=forges,
@@ -218,6 +221,8 @@ class SignalDesk:
             is_machine |= command.actor.id == self._serving.own_ids.get(task.issue.forge)
             return "nothing to do, or not permitted" if is_machine else self._commands.refuse(task, command)
         show_seen(forge, command)
+        if command.verb is Verb.APPROVE:
+            return self._on_approve(task, command)
         return self._commands.answer(task, command) if command.verb in ANSWERED else ""
 
     def _why_outdated(self, event: Event, task: Task) -> str:
@@ -267,6 +272,19 @@ class SignalDesk:
                 self._queue.move(task, Trigger.RESUMED, Landing(asked=command))
             except StaleWrite:
                 return self._on_allow(self._queue.task(task.id), command, permission)
+            self._moved.append(task.id)
+        return decision
+
+    def _on_approve(self, task: Task, command: CommandGiven) -> str:
+        """Answer, and let exactly what was approved go on: the attempt stays open, and its text the same."""
+        decision, is_approved = self._approvals.answer(task, command)
+        if is_approved:
+            asked = replace(command, title=None, body=None)
+            landing = Landing(asked=asked, goes_on=True, word_at=word_of(command))
+            try:
+                self._queue.move(task, Trigger.RESUMED, landing)
+            except StaleWrite:
+                return self._on_approve(self._queue.task(task.id), command)
             self._moved.append(task.id)
         return decision
 

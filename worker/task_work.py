@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 
+from domain.approving import Gate, Waiting
 from domain.budget import Caps, Standing
 from domain.errors import (
     BranchMoved,
@@ -24,9 +25,9 @@ from domain.errors import (
     Unpriced,
 )
 from domain.manners import HOUR, LOOK_AGAIN, UNPACED, PullPace, why_wait
-from domain.model import Attempt, Outcome, PublicationKind, Reason, Repository, Task
+from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason, Repository, Task
 from domain.policy import MAX_RECOVERIES, Serving
-from domain.ports import Clock, Forge, Landing, Ledger, PriceList, TaskQueue, WatchLog
+from domain.ports import Clock, Forge, Landing, Ledger, PriceList, Purpose, TaskQueue, WatchLog
 from domain.ports.contracts import Contracts
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger
@@ -34,7 +35,7 @@ from domain.text import Redactor
 from harness import report
 from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
-from harness.house import known_house
+from harness.house import House, known_house
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
 from harness.presenting import Manners
@@ -44,6 +45,7 @@ from harness.stopping import StopSignal
 from harness.transcript import Transcript
 from worker import announce, politeness, readiness
 from worker.fresh_look import FreshLook, Hindrance
+from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
 from worker.notices import Notices
@@ -215,7 +217,7 @@ class TaskWork:
         price = shop.price_of(shop.model)
         shop.bench.sandbox.self_test()
         self._attempt = shop.queue.begin_attempt(task)
-        if self._went_on_publishing(repository):
+        if self._went_on_publishing(repository, access):
             return None
         self._settler.voice.status(task, self._started(self._attempt))
         self._tell_of_edits()
@@ -291,8 +293,8 @@ class TaskWork:
     def _transcript(self, attempt: Attempt) -> Transcript:
         return Transcript(transcript_path(self._shop.transcripts, attempt), self._shop.redact)
 
-    def _went_on_publishing(self, repository: Repository) -> bool:
-        """Carry a publication on that a crash interrupted, before anything is paid for again."""
+    def _went_on_publishing(self, repository: Repository, access: RepositoryAccess) -> bool:
+        """Carry a publication on that a crash or a gate held up, before anything is paid for again."""
         attempt, publisher = self._opened(), self._settler.publisher
         if publisher is None:
             return False
@@ -300,11 +302,45 @@ class TaskWork:
             if publication.attempt_id != attempt.id:
                 continue
             house = known_house(publisher.mirror, repository, self._task)
+            if self._is_held(publication, house):
+                return True
+            if self._is_overtaken(publication, house.base(repository), access):
+                return False
             done = publication if publication.done_at else publisher.finish(self._task, publication, house)
             if done.kind is PublicationKind.PULL:
                 self._settler.finish(self._task, attempt)
                 return True
         return False
+
+    def _is_held(self, ready: Publication, house: House) -> bool:
+        """Hold back what a crash left unpublished and nobody has approved, where it needs a word."""
+        attempt, publisher = self._opened(), self._settler.publisher
+        verdict = self._shop.queue.verdict(attempt)
+        if not house.asks_before_publishing or ready.done_at or ready.kind is not PublicationKind.PULL:
+            return False
+        if publisher is None or verdict is None:
+            return False
+        if PublishGate(queue=self._shop.queue, mirror=publisher.mirror).is_open(self._task, ready.tree):
+            return False
+        self._settler.hold(self._task, attempt, ready, verdict.base_sha)
+        return True
+
+    def _is_overtaken(self, ready: Publication, base: str, access: RepositoryAccess) -> bool:
+        """Begin anew, without the model, with a change that was approved while its base moved on.
+
+        The next attempt finds the work of this one complete, carries it over and verifies it there.
+        """
+        publisher, queue = self._settler.publisher, self._shop.queue
+        words = {word.change for word in queue.allowances(self._task.id)}
+        was_asked_about = Waiting(gate=Gate.PUBLISH, name=ready.tree).word in words
+        if publisher is None or ready.done_at or not was_asked_about:
+            return False
+        access.during(Purpose.FETCH, publisher.mirror.fetch)
+        if not is_moved_on(publisher.mirror, ready, (ready.base_branch, base)):
+            return False
+        queue.end_attempt(self._opened(), Outcome.DECLINED)
+        self._attempt = queue.begin_attempt(self._task)
+        return True
 
     def _opened(self) -> Attempt:
         if self._attempt is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+from domain.approving import ApproveRefusal, Gate, Waiting
 from domain.budget import Spent, Standing
 from domain.events import Verb
 from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason
@@ -14,8 +15,9 @@ from domain.repo_config import RepoConfig
 from domain.states import State
 from tests.harness.text_makers import NOW, TREE, a_claim, a_task, a_verdict
 from tests.worker.town import caps
-from worker import answers
+from worker import answers, approval_words
 from worker.answers import Situation
+from worker.approval_words import Proposal
 from worker.contract_words import contract_words
 
 CAPS = caps()
@@ -73,6 +75,20 @@ MUCH = RepoConfig(
     max_iterations=900, max_cost_per_task_usd=99, base_branch="develop", working_directory="api"
 )
 
+TREE_WAITS = Waiting(gate=Gate.PUBLISH, name=TREE)
+PATCH = "--- a/price.py\n+++ b/price.py\n@@ -1 +1 @@\n-total = 0\n+total = 1  # \u202e```\n"
+READY = Proposal(
+    publication=replace(
+        DRAFT,
+        done_at=None,
+        title="Totals are wrong (#12)",
+        body="Fixes #12\n\n**1 test** red before\u2060, green after.\n\n```\nrun\n```",
+    ),
+    base="main",
+    patch=PATCH,
+    kept_as="attempt-7.diff",
+)
+
 ANSWERS: dict[str, Callable[[], str]] = {
     "answer-status-queued": lambda: answers.status_words(queued_late()),
     "answer-status-running": lambda: answers.status_words(situation(State.RUNNING)),
@@ -86,6 +102,12 @@ ANSWERS: dict[str, Callable[[], str]] = {
     "answer-unknown": lambda: answers.unknown_words(situation(State.RUNNING), CAPS, "/fixwright go `x` @all"),
     "answer-nothing-to-do": lambda: answers.nothing_to_do(Verb.RESUME, situation(State.RUNNING)),
     "answer-nothing-to-approve": lambda: answers.NOTHING_TO_APPROVE,
+    "gate-ready": lambda: approval_words.proposal_words(READY),
+    "gate-ready-anew": lambda: approval_words.proposal_words(READY, anew=True),
+    "gate-approved": lambda: approval_words.approved("mika", TREE_WAITS),
+    "gate-not-what-waits": lambda: approval_words.not_approved(ApproveRefusal.ANOTHER, TREE_WAITS),
+    "gate-not-seen": lambda: approval_words.not_approved(ApproveRefusal.UNSEEN, TREE_WAITS),
+    "gate-verified-again": lambda: approval_words.verified_again("b" * 40),
     "answer-not-permitted": lambda: answers.NOT_PERMITTED,
     "contract-absent": lambda: contract_words(RepoConfig(), CAPS, elsewhere=""),
     "contract-misnamed": lambda: contract_words(RepoConfig(), CAPS, elsewhere=".fixwright.yaml"),

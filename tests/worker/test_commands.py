@@ -80,7 +80,7 @@ def test_what_is_no_command_gets_the_help_once_per_issue(notes: Town) -> None:
 @pytest.mark.parametrize("verb", ["approve", "plan"])
 def test_nothing_waits_for_an_approval_yet(notes: Town, verb: str) -> None:
     issue = blocked(notes)
-    assert "**Nothing waits for an approval here.**" in answer(notes, issue, f"/fixwright {verb}")
+    assert "**Nothing waits for an approval here now.**" in answer(notes, issue, f"/fixwright {verb}")
     assert notes.decisions()[-1] == f"{verb}: nothing waits"
 
 

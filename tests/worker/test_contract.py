@@ -82,7 +82,7 @@ def test_commits_are_signed_off_by_their_author_where_the_file_asks_for_it(build
         ("working_directory: nowhere\n", "there is no directory `nowhere` on `main`"),
         ("working_directory: README.md\n", "there is no directory `README.md` on `main`"),
         ("tset: {}\n", ".fixwright.yml:1:1: tset: not a key that is known here; did you mean `test`?"),
-        ("approval: plan\n", "no gate before the work"),
+        ("approval: always\n", "approval: Input should be"),
     ],
 )
 def test_a_file_that_cannot_be_followed_stops_the_task_and_says_where(
