@@ -77,6 +77,14 @@ class KeepingSettings(BaseSettings):
     sweep_tasks: Count = Field(
         default=5, ge=1, le=1000, description="Tasks that one sweep may begin on a forge.", examples=["5"]
     )
+    review_wait_seconds: Count = Field(
+        default=20,
+        ge=0,
+        le=3600,
+        description="Seconds between the first word of a review that asks for changes and the attempt that "
+        "follows it: what is said meanwhile is followed, too.",
+        examples=["20"],
+    )
     ci_poll_seconds: Count = Field(
         default=60,
         ge=1,

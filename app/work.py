@@ -60,6 +60,7 @@ from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
+from store.reviews import SqliteReviews
 from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from worker.errands import ErrandDesk
@@ -67,6 +68,7 @@ from worker.loop import Loop
 from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
+from worker.review_desk import ReviewDesk
 from worker.signals import SignalDesk
 from worker.task_work import Shop, transcript_path
 
@@ -103,7 +105,10 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     errands.inbox = inbox
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
+    reviews = SqliteReviews(database, clock)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)
+    wait = settings.review_wait_seconds
+    desk.reviews = ReviewDesk(queue=queue, forges=forges, reviews=reviews, clock=clock, wait_seconds=wait)
     shop = Shop(
         queue=queue,
         ledger=ledger,
@@ -119,16 +124,13 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         redact=redact,
         receipts=receipts,
         watches=SqliteWatches(database, clock),
+        reviews=reviews,
         serving=serving,
         lease_seconds=settings.lease_seconds,
         least_free_bytes=settings.min_free_mb * 2**20,
         max_task_retries=settings.max_task_retries,
         pull_pace=settings.pull_pace,
-        manners=Manners(
-            labels=settings.pull_labels,
-            asks_for_review=settings.request_review,
-            sign_off=settings.sign_off,
-        ),
+        manners=_manners(settings),
     )
     return Loop(
         shop,
@@ -136,6 +138,15 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         housekeeping=housekeeping(settings, shop, serving, database).keep,
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
+    )
+
+
+def _manners(settings: WorkerSettings) -> Manners:
+    """Return what a commit and a draft get besides their texts."""
+    return Manners(
+        labels=settings.pull_labels,
+        asks_for_review=settings.request_review,
+        sign_off=settings.sign_off,
     )
 
 

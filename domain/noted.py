@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from domain.model import Actor, IssueRef
 
@@ -63,6 +64,7 @@ class ReviewGiven(Noted):
     state: str
     body: str = ""
     head_branch: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,16 @@ class ReviewCommented(Noted):
     path: str = ""
     body: str = ""
     in_reply_to: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullCommented(Noted):
+    """A comment in a pull request's conversation that calls somebody by name, and is no command."""
+
+    comment_id: str
+    body: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from domain.model import Actor, Category, Outcome, Permission, Reason, Task
 from domain.noted import InstallationChanged, IssueChanged, Noted, RepositoryChanged
 from domain.ports import Admission
 from domain.repo_sections import DEFAULT_BRANCH_PREFIX
+from domain.reviewing import ReviewEvent, may_ask
 from domain.states import State, Trigger, is_legal
 
 MAX_RECOVERIES = 5
@@ -95,6 +96,9 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
     """
     if isinstance(event, Uninteresting):
         return Admission.UNINTERESTING
+    if isinstance(event, ReviewEvent) and may_ask(event):
+        is_ours = event.actor.is_bot or event.actor.id == serving.own_ids.get(event.forge)
+        return Admission.OWN_EVENT if is_ours else Admission.SIGNAL
     if isinstance(event, Noted):
         return _admit_noted(event)
     if isinstance(event, IssueClosed | PullClosed):

@@ -98,6 +98,7 @@ class Assignment:
                 order.past, continues=continues, changed=self.ground.touched, lost=self.ground.lost
             ),
             ci=order.ci,
+            review=order.review,
             guidance=guidance(self.ground.mirror, self.ground.base_sha),
             most_seconds=None if minutes is None else minutes * 60.0,
             directory=self.ground.config.working_directory,

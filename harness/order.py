@@ -26,7 +26,8 @@ _PERHAPS_COMPLETE = frozenset({Outcome.DECLINED, Outcome.REFUSED, Outcome.REPEAT
 class Order:
     """What is to be attempted, with all that the worker had to look up for it.
 
-    `ci` is what continuous integration printed where the branch failed there, "" where it did not.
+    `ci` is what continuous integration printed where the branch failed there, "" where it did not. `review`
+    is what reviewers ask of the draft, with places; `review_words` are their words alone.
     `allowances` reads what maintainers have allowed by now: they may do so while the agent works.
     """
 
@@ -38,6 +39,8 @@ class Order:
     past: tuple[PastAttempt, ...] = ()
     instructions: tuple[str, ...] = ()
     ci: str = ""
+    review: str = ""
+    review_words: tuple[str, ...] = ()
     maintainer_wrote_issue: bool = False
     allowances: Callable[[], tuple[Allowance, ...]] = tuple
 
@@ -45,7 +48,7 @@ class Order:
     def authority(self) -> str:
         """What maintainers themselves wrote: only that may name an expectation of a test as wrong."""
         issue = (self.task.title, self.task.body) if self.maintainer_wrote_issue else ()
-        return "\n".join((*issue, *self.instructions))
+        return "\n".join((*issue, *self.instructions, *self.review_words))
 
     @property
     def unpublished(self) -> PastAttempt | None:

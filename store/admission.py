@@ -12,6 +12,7 @@ from domain.model import Category, IssueRef
 from domain.noted import IssueChanged, Noted, ReviewGiven
 from domain.policy import is_too_old
 from domain.ports import Admission, Admitted, Delivery
+from domain.reviewing import ReviewEvent
 from domain.states import FIRST_STATE, State, Trigger
 from store.bodies import Packed, Place
 from store.documents import event_text
@@ -223,6 +224,8 @@ class Batch:
 
     def _task_of(self, event: Event) -> int | None:
         """Find whom a signal concerns; a pull request never by its bare number across repositories."""
+        if isinstance(event, ReviewEvent) and event.number is not None:
+            return self._look_up(_TASK_OF_PULL, (event.number, event.forge, event.repository_id))
         if isinstance(event, Uninteresting) or (
             isinstance(event, Noted) and not isinstance(event, IssueChanged)
         ):

@@ -18,7 +18,14 @@ from domain.events import (
     Uninteresting,
 )
 from domain.model import Verdict
-from domain.noted import InstallationChanged, IssueChanged, RepositoryChanged
+from domain.noted import (
+    InstallationChanged,
+    IssueChanged,
+    PullCommented,
+    RepositoryChanged,
+    ReviewCommented,
+    ReviewGiven,
+)
 
 _Value = TypeVar("_Value")
 
@@ -27,6 +34,7 @@ _EVENT_KINDS: dict[str, type[Event]] = {
     for kind in (
         *(IssueLabelled, IssueUnlabelled, IssueClosed, CommandGiven, PullClosed, Uninteresting),
         *(InstallationChanged, IssueChanged, RepositoryChanged),
+        *(ReviewGiven, ReviewCommented, PullCommented),
     )
 }
 

@@ -239,6 +239,23 @@ CREATE TABLE repository_labels (
     PRIMARY KEY (forge, repository_id, label)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE review_wishes (
+    id INTEGER PRIMARY KEY,
+    task_id INTEGER NOT NULL REFERENCES tasks (id),
+    pull_number INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    reviewer_id TEXT NOT NULL,
+    reviewer_login TEXT NOT NULL,
+    wants_changes INTEGER NOT NULL CHECK (wants_changes IN (0, 1)),
+    said TEXT NOT NULL,
+    heard_at TEXT NOT NULL,
+    attempt_id INTEGER REFERENCES attempts (id),
+    answered_at TEXT,
+    UNIQUE (task_id, source)
+) STRICT;
+
+CREATE INDEX review_wishes_open ON review_wishes (task_id) WHERE answered_at IS NULL;
+
 CREATE TABLE signals (
     id INTEGER PRIMARY KEY,
     delivery INTEGER NOT NULL UNIQUE REFERENCES deliveries (id),
@@ -312,6 +329,16 @@ CREATE INDEX tasks_queued ON tasks (not_before, id) WHERE state = 'queued';
 CREATE INDEX tasks_running ON tasks (lease_until) WHERE state = 'running';
 
 CREATE INDEX tasks_waiting ON tasks (forge, repository_id) WHERE state = 'queued';
+
+CREATE TABLE told_threads (
+    id INTEGER PRIMARY KEY,
+    attempt_id INTEGER NOT NULL REFERENCES attempts (id),
+    thread TEXT NOT NULL,
+    path TEXT NOT NULL,
+    line INTEGER,
+    touch TEXT,
+    UNIQUE (attempt_id, thread)
+) STRICT;
 
 CREATE TABLE watches (
     id INTEGER PRIMARY KEY,

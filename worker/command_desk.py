@@ -11,7 +11,7 @@ import structlog
 from domain.budget import Caps, Standing
 from domain.errors import ForgeError
 from domain.events import CommandGiven, Verb
-from domain.model import Task
+from domain.model import IssueRef, Task
 from domain.ports import Capability, Forge, Ledger, Reacting, TaskQueue
 from domain.states import State
 from worker import answers
@@ -102,13 +102,18 @@ def is_for_us(forge: Forge, command: CommandGiven) -> bool:
 
 
 def show_seen(forge: Forge, command: CommandGiven) -> None:
-    """Put a reaction on the comment, where the forge has them; one that fails is no harm."""
+    """Put a reaction on the command's comment."""
+    react_to(forge, command.issue, command.comment_id)
+
+
+def react_to(forge: Forge, issue: IssueRef, comment_id: str) -> None:
+    """Put a reaction on a comment, where the forge has them; one that fails is no harm."""
     if Capability.REACTIONS not in forge.capabilities or not isinstance(forge, Reacting):
         return
     try:
-        forge.react(command.issue, command.comment_id, "eyes")
+        forge.react(issue, comment_id, "eyes")
     except ForgeError as error:
-        log.warning("command not marked as seen", comment=command.comment_id, error=str(error))
+        log.warning("comment not marked as seen", comment=comment_id, error=str(error))
 
 
 def _turn(task: Task) -> tuple[datetime, int]:

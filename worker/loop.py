@@ -99,6 +99,7 @@ class Loop:
         for orphan in shop.queue.orphans(self.identity):
             self._take_up(orphan)
         self._tell()
+        shop.desk.take_up_reviews()  # after what is to be said of the work before
         task = shop.queue.claim(self.identity, shop.lease_seconds)
         if task is None:
             return False

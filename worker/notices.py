@@ -11,10 +11,12 @@ from domain.allowing import asked_about
 from domain.budget import Caps, Standing
 from domain.model import Attempt, Money, ProtectedChange, Publication, PublicationKind, Reason, Task
 from domain.ports import Forge, Ledger, TaskQueue
+from domain.ports.reviewing import ReviewLog
 from domain.states import State
 from domain.text import Redactor
 from harness import report
 from worker import announce
+from worker.review_answers import answer_reviews
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -37,6 +39,7 @@ class Notices:
     forges: Mapping[str, Forge]
     redact: Redactor
     caps: Caps
+    reviews: ReviewLog | None = None
 
     def post(self, task: Task) -> bool:
         """Bring the issue's comments to what the rows say; False where that is worth another try later."""
@@ -44,6 +47,16 @@ class Notices:
             log.info("not said on the issue: its repository is out of reach", task=task.id, why=task.detail)
             return True
         voice = Voice(self.forges.get(task.issue.forge), self.redact)
+        return self._of_state(task, voice) and self._of_reviews(task)
+
+    def _of_reviews(self, task: Task) -> bool:
+        """Answer reviewers about what came of their words."""
+        if self.reviews is None:
+            return True
+        forge = self.forges.get(task.issue.forge)
+        return forge is None or answer_reviews(task, forge, self.queue, self.reviews, self.redact)
+
+    def _of_state(self, task: Task, voice: Voice) -> bool:
         if task.state is State.BLOCKED:
             return self._blocked(task, voice)
         if task.state in {State.IN_REVIEW, State.WATCHING}:

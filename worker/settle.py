@@ -24,6 +24,7 @@ from domain.errors import (
 from domain.model import Attempt, Outcome, Publication, Reason, Task
 from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
 from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
+from domain.ports.reviewing import ReviewLog
 from domain.states import Trigger
 from domain.text import Redactor, clip
 from harness import pull_text, report
@@ -36,6 +37,7 @@ from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate
 from worker.readiness import is_edited
 from worker.receipts import ReceiptClerk
+from worker.review_reading import note_touches
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -58,6 +60,7 @@ class Settler:
     model: str
     receipts: ReceiptClerk
     look: FreshLook
+    reviews: ReviewLog
     max_task_retries: int = MAX_RECOVERIES
     publisher: Publisher | None = None
     is_watched: Callable[[], bool] = lambda: False
@@ -109,6 +112,8 @@ class Settler:
 
     def finish(self, task: Task, attempt: Attempt) -> Task:
         """Go on after a complete publication: to its reviewers, or to a watch over its commit first."""
+        if self.publisher is not None:
+            note_touches(self.reviews, self.queue, self.publisher.mirror, attempt)
         if self.is_watched():
             head = self.queue.task(task.id).wip_sha
             landing = Landing(ending=(attempt, Outcome.VERIFIED), detail=ci_words.watching(head))

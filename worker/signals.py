@@ -32,6 +32,7 @@ from domain.policy import (
     word_of,
 )
 from domain.ports import Clock, Forge, Landing, Signal, TaskQueue
+from domain.reviewing import ReviewEvent
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
 from worker import announce
@@ -41,6 +42,7 @@ from worker.command_desk import ANSWERED, CommandDesk, is_for_us, show_seen
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
+from worker.review_desk import ReviewDesk
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +72,8 @@ class SignalDesk:
         """
         self._errands = errands or ErrandDesk(queue, forges, serving)
         self._clock = clock
+        self.reviews: ReviewDesk | None = None
+        """Who hears reviewers; without it, what they say is recorded and nothing else."""
         self._queue = queue
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
@@ -100,6 +104,15 @@ class SignalDesk:
                 self._settle(signal)
             self._errands.clear()
 
+    def take_up_reviews(self) -> None:
+        """Let tasks at rest go on for reviews that were heard while they were worked on.
+
+        Raises StoreUnavailable.
+        """
+        if self.reviews is not None:
+            with self._lock:
+                self.reviews.take_up()
+
     def has_moved(self, task_id: int) -> None:
         """Have people told of a task that somebody else of this process has moved."""
         with self._lock:
@@ -124,6 +137,8 @@ class SignalDesk:
 
     def _decide(self, signal: Signal) -> str:
         task = self._queue.task(signal.task_id)
+        if isinstance(signal.event, ReviewEvent):
+            return self.reviews.hear(task, signal.event) if self.reviews else "nothing to do here"
         outdated = self._why_overtaken(signal, task)
         if outdated:
             return f"outdated: {outdated}"

@@ -29,6 +29,7 @@ from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason,
 from domain.policy import MAX_RECOVERIES, Serving
 from domain.ports import Clock, Forge, Landing, Ledger, PriceList, Purpose, TaskQueue, WatchLog
 from domain.ports.contracts import Contracts
+from domain.ports.reviewing import ReviewLog
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger
 from domain.text import Redactor
@@ -50,6 +51,7 @@ from worker.halt import Halt
 from worker.journal import StoreJournal
 from worker.notices import Notices
 from worker.receipts import ReceiptClerk
+from worker.review_reading import read_reviews
 from worker.settle import Settler
 from worker.signals import SignalDesk
 from worker.supervisor import Rhythm, Supervisor
@@ -75,6 +77,7 @@ class Shop:
     redact: Redactor
     receipts: ReceiptClerk
     watches: WatchLog
+    reviews: ReviewLog
     serving: Serving
     contracts: Contracts
     lease_seconds: float
@@ -88,7 +91,12 @@ class Shop:
     def notices(self) -> Notices:
         """What speaks for this worker's tasks."""
         return Notices(
-            queue=self.queue, ledger=self.ledger, forges=self.forges, redact=self.redact, caps=self.caps
+            queue=self.queue,
+            ledger=self.ledger,
+            forges=self.forges,
+            redact=self.redact,
+            caps=self.caps,
+            reviews=self.reviews,
         )
 
 
@@ -118,6 +126,7 @@ class TaskWork:
             receipts=shop.receipts,
             look=FreshLook(queue=shop.queue, forge=self._forge, serving=shop.serving),
             max_task_retries=shop.max_task_retries,
+            reviews=shop.reviews,
         )
 
     def run(self) -> None:
@@ -262,6 +271,7 @@ class TaskWork:
     ) -> AttemptResult:
         shop, attempt = self._shop, self._opened()
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
+        asked = read_reviews(task, attempt, self._forge, shop.reviews)
         order = Order(
             task=task,
             attempt=attempt,
@@ -271,6 +281,8 @@ class TaskWork:
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.instructions(task, self._forge),
             ci=readiness.evidence_for(task, shop.watches),
+            review=shop.redact(asked.text),
+            review_words=asked.words,
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
             allowances=lambda: shop.queue.allowances(task.id),
         )

@@ -16,7 +16,7 @@ from app.github_app.stored import AlreadyConfigured
 from domain.errors import FixwrightError, ForgeUnavailable, StoreUnavailable
 from domain.text import one_line
 from providers.github.manifest import LONGEST_NAME, Wishes, installing_address, web_root
-from providers.github.needs import EVENTS, EVENTS_WRITTEN_DOWN, REQUIRED
+from providers.github.needs import EVENTS, EVENTS_BESIDES, REQUIRED
 
 _HERE = Path(__file__).parents[1]
 
@@ -55,7 +55,7 @@ class Looks:
 
     def review(self, wishes: Wishes, asking: Asking) -> Response:
         """Show what GitHub is going to be asked for, and the button that does it."""
-        events = sorted(EVENTS | EVENTS_WRITTEN_DOWN)
+        events = sorted(EVENTS | EVENTS_BESIDES)
         values = {"wishes": wishes, "asking": asking, "permissions": dict(REQUIRED), "events": events}
         return self._page("setup_review.html", values, HTTPStatus.OK)
 

@@ -51,6 +51,7 @@ class Brief:
     slices: str
     hand_off: str = ""
     ci: str = ""
+    review: str = ""
     guidance: str = ""
     instructions: tuple[str, ...] = ()
     resume_messages: tuple[Mapping[str, object], ...] = ()

@@ -32,6 +32,7 @@ from store.database import Database
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
+from store.reviews import SqliteReviews
 from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from worker.loop import Loop
@@ -175,6 +176,7 @@ class World:
             transcripts=self.root / "transcripts",
             redact=Redactor(),
             watches=SqliteWatches(self.database, self.clock),
+            reviews=SqliteReviews(self.database, self.clock),
             contracts=SqliteContracts(self.database, self.clock),
             receipts=self._clerk(ledger, fuse),
             serving=self._serving,

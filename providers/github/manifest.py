@@ -82,7 +82,7 @@ def manifest(wishes: Wishes, redirect_url: str) -> dict[str, object]:
         "request_oauth_on_install": False,
         "setup_on_update": False,
         "default_permissions": dict(needs.REQUIRED),
-        "default_events": sorted(needs.EVENTS | needs.EVENTS_WRITTEN_DOWN),
+        "default_events": sorted(needs.EVENTS | needs.EVENTS_BESIDES),
     }
 
 

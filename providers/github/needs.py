@@ -43,8 +43,8 @@ EVENTS = frozenset(
 )
 """What the App has to be subscribed to. `installation` events come by themselves."""
 
-EVENTS_WRITTEN_DOWN = frozenset({"pull_request_review_comment"})
-"""What is heard besides, and starts nothing."""
+EVENTS_BESIDES = frozenset({"pull_request_review_comment"})
+"""What is heard besides: without it, a call in a comment on a line is not heard."""
 
 _RANKS = {"read": 1, "write": 2, "admin": 3}
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from domain.errors import ConfigurationError, ForgeError, ForgeUnavailable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
-_STEPS = ("schema.sql", "checks.sql")
+_STEPS = ("schema.sql", "checks.sql", "reviews.sql")
 """What brings an empty file to the schema, one version after another."""
 
 

@@ -19,8 +19,8 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, CiStatus, LabelChange, Purpose
-from providers.local import checks, issues, limits, pulls, rows
+from domain.ports import Capability, CiStatus, LabelChange, Purpose, ReviewThread
+from providers.local import checks, issues, limits, pulls, reviews, rows
 from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
 from providers.local.outbox import WebhookTarget
 
@@ -39,6 +39,7 @@ class LocalForge:
             {
                 *(Capability.DRAFT_PULLS, Capability.REACTIONS, Capability.LABELS, Capability.FILES),
                 *(Capability.CI, Capability.RERUNS, Capability.PULL_LISTS),
+                *(Capability.REVIEWS, Capability.REVIEW_REQUESTS),
             }
         )
         self.identity = acting_as
@@ -226,6 +227,26 @@ class LocalForge:
         with self._ground.write() as tx:
             self._writable(tx, repository_id, "jobs")
             checks.rerun(tx, repository_id, job_id)
+
+    def review_threads(self, repository_id: str, pull_number: int) -> tuple[ReviewThread, ...]:
+        """Return every thread of a pull request's reviews. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, repository_id)
+            return reviews.threads(tx, repository_id, pull_number)
+
+    def reply(self, repository_id: str, pull_number: int, thread: ReviewThread, key: str, body: str) -> str:
+        """Answer in a thread once per key. Raises PermissionRefused, NotFound, ForgeError."""
+        marker = f"<!-- fixwright-once:{limits.topic(key)} -->"
+        with self._ground.write() as tx:
+            self._writable(tx, repository_id, "replies")
+            pull = rows.pull_row(tx, repository_id, pull_number)
+            return reviews.reply(tx, pull, thread.id, self.identity, marker, body)
+
+    def request_review(self, repository_id: str, pull_number: int, reviewer: Actor) -> None:
+        """Ask somebody for a review. Raises PermissionRefused, NotFound, ForgeError."""
+        with self._ground.write() as tx:
+            self._writable(tx, repository_id, "review requests")
+            reviews.request(tx, rows.pull_row(tx, repository_id, pull_number), reviewer)
 
     def _visible(self, tx: Transaction, repository_id: str) -> sqlite3.Row:
         """Return the repository if we may see it; a hidden one is as good as none."""

@@ -123,6 +123,14 @@ def about_new_name(tx: Transaction, repository_id: int, old: str, sender: Actor)
     _announce(tx, "repository", repository_id, sender, {"action": "renamed", "changes": changes})
 
 
+def about_pull(
+    tx: Transaction, event: str, action: str, row: sqlite3.Row, sender: Actor, **more: object
+) -> None:
+    """Announce a review of a pull request, or a comment that is part of one."""
+    payload = {"action": action, "pull_request": pull(tx, row), **more}
+    _announce(tx, event, row["repository_id"], sender, payload)
+
+
 def _announce_pull(
     tx: Transaction, action: str, row: sqlite3.Row, sender: Actor, more: dict[str, object]
 ) -> None:

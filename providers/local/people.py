@@ -12,12 +12,14 @@ from pathlib import Path
 
 from domain.errors import ForgeError
 from domain.model import Actor, Comment, Issue, IssueRef, Permission, Pull, Repository
-from providers.local import checks, issues, limits, payloads, pulls, rows
+from domain.ports import ReviewThread
+from providers.local import checks, issues, limits, payloads, pulls, reviews, rows
 from providers.local.bare import files_below
 from providers.local.ground import BOT, FORGE_NAME, Ground
 from providers.local.objects import Content, Signature
 from providers.local.outbox import HookDelivery, Outbox, WebhookTarget
 from providers.local.pushes import Pushes
+from providers.local.reviews import Remark
 from providers.local.webhook_faults import WebhookFaults
 
 
@@ -317,6 +319,36 @@ class LocalWorld:
         """Return how often each job of a commit was asked to run again."""
         with self.ground.read() as tx:
             return checks.reruns(tx, repository_id, sha)
+
+    # -- reviews ------------------------------------------------------------------------------------
+
+    def review(
+        self,
+        repository_id: str,
+        number: int,
+        by: Actor,
+        state: str,
+        body: str = "",
+        remarks: Sequence[Remark] = (),
+    ) -> str:
+        """Review a pull request: approved, changes_requested or commented; returns the review's id."""
+        with self.ground.write() as tx:
+            return reviews.give(tx, rows.pull_row(tx, repository_id, number), by, state, body, remarks)
+
+    def mark_thread(self, thread_id: str, *, resolved: bool = False, outdated: bool = False) -> None:
+        """Resolve a thread, or say that its lines are not there any more."""
+        with self.ground.write() as tx:
+            reviews.mark(tx, thread_id, resolved=resolved, outdated=outdated)
+
+    def threads(self, repository_id: str, number: int) -> tuple[ReviewThread, ...]:
+        """Return every thread of a pull request. Raises NotFound."""
+        with self.ground.read() as tx:
+            return reviews.threads(tx, repository_id, number)
+
+    def requested_reviewers(self, repository_id: str, number: int) -> list[Actor]:
+        """Return who is asked for a review and has given none since. Raises NotFound."""
+        with self.ground.read() as tx:
+            return reviews.requested(tx, rows.pull_row(tx, repository_id, number))
 
     def _set_repository(self, repository_id: str, column: str, value: str | int) -> None:
         with self.ground.write() as tx:

@@ -16,6 +16,7 @@ from providers.local.forge import LocalForge
 from providers.local.outbox import HookHeaders, WebhookTarget
 from providers.local.people import LocalWorld
 from providers.local.plugin import LocalProvider
+from providers.local.reviews import Remark
 
 SECRET = "a-secret-of-the-stage-of-thirty-two-bytes"
 
@@ -162,6 +163,15 @@ class LocalStage(ForgeStage):
     ) -> None:
         """See `ForgeStage`."""
         self.world.report_ci(repository_id, sha, name, conclusion, log=log, as_status=as_status)
+
+    def review(self, repository_id: str, number: int, by: Actor, path: str, comments: list[str]) -> None:
+        """See `ForgeStage`."""
+        first, *others = (Remark(path, 1, body) for body in comments)
+        self.world.review(repository_id, number, by, "commented", remarks=[first])
+        thread = self.world.threads(repository_id, number)[-1].id
+        for other in others:
+            remark = Remark(path, 1, other.body, thread)
+            self.world.review(repository_id, number, by, "commented", remarks=[remark])
 
 
 class FaultyLocalStage(LocalStage):

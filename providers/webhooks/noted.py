@@ -12,6 +12,7 @@ from domain.noted import (
     IssueChanged,
     Pinged,
     PullChanged,
+    PullCommented,
     RepositoryChanged,
     ReviewCommented,
     ReviewGiven,
@@ -20,6 +21,7 @@ from providers.webhooks.fields import (
     Json,
     action_of,
     id_of,
+    moment_of,
     must_not_have,
     object_at,
     own_branch,
@@ -91,6 +93,7 @@ def _review(forge: str, payload: Json) -> Event:
         state=text_of(review.get("state")).lower(),
         body=text_of(review.get("body")),
         head_branch=own_branch(found, repository_id),
+        at=moment_of(review.get("submitted_at")),
     )
 
 
@@ -109,6 +112,22 @@ def _review_comment(forge: str, payload: Json) -> Event:
         path=text_of(comment.get("path")),
         body=text_of(comment.get("body")),
         in_reply_to=id_of(comment, "in_reply_to_id"),
+        at=moment_of(comment.get("created_at")),
+    )
+
+
+def pull_comment(forge: str, payload: Json, comment: Json) -> Event:
+    """Read a comment in a pull request's conversation. Raises ValueError."""
+    return PullCommented(
+        forge=forge,
+        action=action_of(payload),
+        actor=sender_of(payload),
+        repository_id=_repository_id(payload),
+        repository_name=repository_name(payload),
+        number=whole(object_at(payload, "issue").get("number"), "number"),
+        comment_id=str(whole(comment.get("id"), "comment.id")),
+        body=text_of(comment.get("body")),
+        at=moment_of(comment.get("created_at")),
     )
 
 

@@ -18,6 +18,7 @@ from domain.events import (
     parse_address,
     parse_command,
 )
+from domain.reviewing import names_somebody
 from providers.webhooks import noted
 from providers.webhooks.fields import (
     Json,
@@ -111,6 +112,8 @@ def _read_comment(forge: str, payload: Json) -> Event:
     if _OWN_MARK.search(text):
         return Uninteresting(why="issue_comment.created by ourselves")
     verb = parse_command(text)
+    if verb is None and isinstance(issue.get("pull_request"), dict) and names_somebody(text):
+        return noted.pull_comment(forge, payload, comment)
     if verb is None:
         return Uninteresting(why="issue_comment.created without a command")
     return CommandGiven(

@@ -87,7 +87,10 @@ def test_an_earlier_schema_is_brought_up_to_date(tmp_path: Path) -> None:
     Database(tmp_path / "forge.db")
     connection = sqlite3.connect(tmp_path / "forge.db")
     connection.executescript(
-        "DROP TABLE checks; DELETE FROM sqlite_sequence WHERE name = 'checks'; PRAGMA user_version = 1;"
+        "DROP TABLE checks; DROP TABLE thread_comments; DROP TABLE threads; DROP TABLE reviews;"
+        "DROP TABLE review_requests;"
+        "DELETE FROM sqlite_sequence WHERE name IN ('checks', 'reviews', 'threads', 'thread_comments');"
+        "PRAGMA user_version = 1;"
     )
     connection.close()
     with Database(tmp_path / "forge.db").read() as reading:

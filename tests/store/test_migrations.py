@@ -59,9 +59,13 @@ ROWS_OF_0009 = """
     INSERT INTO repository_labels VALUES ('local', '501', 'defect', 'bug');
     INSERT INTO pull_outcomes VALUES (1, 1, 3, 'merged', '', '7', 'ada', 't');
 """
+ROWS_OF_0010 = """
+    INSERT INTO review_wishes VALUES (1, 1, 3, 'review-9', '7', 'ada', 1, 'Shorter.', 't', 1, NULL);
+    INSERT INTO told_threads VALUES (1, 1, 'T1', 'README.md', 3, 'place');
+"""
 ROWS = [
     *(ROWS_OF_0001, ROWS_OF_0002, ROWS_OF_0003, ROWS_OF_0004, ROWS_OF_0005, ROWS_OF_0006, ROWS_OF_0007),
-    *(ROWS_OF_0008, ROWS_OF_0009),
+    *(ROWS_OF_0008, ROWS_OF_0009, ROWS_OF_0010),
 ]
 """What a database may hold after each migration; a new migration adds its own."""
 

@@ -67,6 +67,7 @@ from store.documents import event_from
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
+from store.reviews import SqliteReviews
 from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from tests.harness.testing.doubles import PATH, PlainSession
@@ -76,6 +77,7 @@ from worker.loop import Loop
 from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
+from worker.review_desk import ReviewDesk
 from worker.signals import SignalDesk
 from worker.task_work import Shop, transcript_path
 
@@ -329,7 +331,11 @@ class Town:
         commands = NewCommandDesk(inbox=self.inbox, forges=forges, clock=self.clock)
         errands = ErrandDesk(queue, forges, self.serving, clock=self.clock, commands=commands)
         errands.inbox = self.inbox
+        self.reviews = SqliteReviews(self.database, self.clock)
         desk = SignalDesk(queue, forges, self.serving, budget, errands=errands, clock=self.clock)
+        desk.reviews = ReviewDesk(
+            queue=queue, forges=forges, reviews=self.reviews, clock=self.clock, wait_seconds=20
+        )
         shop = Shop(
             queue=queue,
             ledger=ledger or self.ledger,
@@ -344,6 +350,7 @@ class Town:
             redact=self.secrets,
             receipts=self.clerk(ledger or self.ledger),
             watches=SqliteWatches(self.database, self.clock),
+            reviews=self.reviews,
             serving=self.serving,
             contracts=self.contracts,
             lease_seconds=60,
