@@ -16,7 +16,7 @@ from harness.localize.kept_facts import FactsKeeper
 from harness.localize.other_source import other_facts, other_imports
 from harness.localize.python_source import python_facts, python_imports
 from harness.syntax.parsing import as_utf8
-from harness.testing.files import read_at, walk
+from harness.testing.files import read_at, read_file, walk
 from harness.testing.paths import is_source
 
 MAX_FILES = 40_000
@@ -80,7 +80,7 @@ class Shelf:
 def _sources(tree: Path) -> Iterator[Source]:
     total = 0
     for path, directory, name in walk(tree, max_files=MAX_FILES):
-        if not is_source(name):
+        if not is_source(name) or not path.isprintable():  # such a name could only mislead a reader
             continue
         data = read_at(directory, name, MAX_FILE_BYTES + 1)
         if data is None or len(data) > MAX_FILE_BYTES or b"\0" in data[:4096]:
@@ -102,8 +102,6 @@ def _made(tree: Path, source: Source) -> KeptFacts:
 
 def read_source(tree: Path, path: str) -> str:
     """Return a source file's text, with line feeds; "" if it is not there."""
-    from harness.testing.files import read_file
-
     return as_utf8(read_file(tree, path, MAX_FILE_BYTES) or b"").decode("utf-8", "replace")
 
 

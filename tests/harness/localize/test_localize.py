@@ -116,6 +116,7 @@ def test_what_must_not_be_read_is_not(tmp_path: Path) -> None:
         "binary.py": b"\0parse_header" * 10,
         "large.py": "parse_header = 1\n" * 70_000,
         "real.py": "def other(): ...\n",
+        "two\nlines.py": "def parse_header(): ...\n",
     }
     tree.mkdir()
     (tree / "link.py").symlink_to(outside / "secret.py")
