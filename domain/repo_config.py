@@ -34,6 +34,7 @@ LARGEST_FILE = 64 * 1024
 """Bytes. Reading YAML is slow; a file beyond this is not a configuration."""
 
 _MOST_PROBLEMS = 20
+_LARGEST_CAP = 1_000_000
 
 Command = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 VariableName = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -179,25 +180,32 @@ class RepoConfig(Section):
     max_cost_per_task_usd: float | None = Field(
         default=None,
         ge=0,
+        le=_LARGEST_CAP,
         strict=True,
         allow_inf_nan=False,
         description="A lower cap than the service's for tasks of this repository.",
     )
     max_iterations: int | None = Field(
-        default=None, ge=0, strict=True, description="A lower step cap than the service's."
+        default=None, ge=0, le=_LARGEST_CAP, strict=True, description="A lower step cap than the service's."
     )
     max_minutes: int | None = Field(
-        default=None, ge=1, strict=True, description="A lower cap on the minutes that one attempt may take."
+        default=None,
+        ge=1,
+        le=_LARGEST_CAP,
+        strict=True,
+        description="A lower cap on the minutes that one attempt may take.",
     )
     max_attempts: int | None = Field(
         default=None,
         ge=1,
+        le=_LARGEST_CAP,
         strict=True,
         description="A lower number of attempts at a task before a person is asked.",
     )
     max_daily_cost_usd: float | None = Field(
         default=None,
         ge=0,
+        le=_LARGEST_CAP,
         strict=True,
         allow_inf_nan=False,
         description="A lower cap than the service's for this repository's UTC day.",

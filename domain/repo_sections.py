@@ -191,7 +191,8 @@ def branch_disagreements(base: str | None, prefix: str) -> Iterator[Disagreement
     """Find a base that would be one of our own branches, or in the way of them."""
     if base is None:
         return
-    if base.startswith(f"{prefix}issue-"):
-        yield ("base_branch",), f"branches that begin with `{prefix}issue-` are made for issues"
+    ours = (f"{each}issue-" for each in (prefix, DEFAULT_BRANCH_PREFIX))
+    if made := next((each for each in ours if base.startswith(each)), ""):
+        yield ("base_branch",), f"branches that begin with `{made}` are made for issues"
     elif prefix.startswith(f"{base}/"):
         yield ("branch_prefix",), f"git cannot have branches below `{base}/` beside the branch `{base}`"

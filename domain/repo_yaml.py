@@ -79,7 +79,7 @@ def read_document(text: str) -> tuple[yaml.Node, object] | None:
         raise Unreadable(Problem(line, column, what)) from None
     except yaml.MarkedYAMLError as error:
         raise Unreadable(problem_at(error.problem_mark, _explained(error.problem or "not YAML"))) from None
-    except ValueError as error:  # a date or a number that only looks like one
+    except (ValueError, OverflowError) as error:  # a date, a number or a character that only looks like one
         raise Unreadable(Problem(0, 0, f"a value that cannot be read ({error})")) from None
     return None if value is None else (node, value)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from domain.errors import ConfigurationError, GitError
 from domain.model import Category, CloneAccess, Outcome, Reason, Task
+from domain.policy import branch_name
 from domain.ports import Purpose
 from domain.repo_config import FILE_NAME, RepoConfig, parse_repo_config
 from harness.change import FileChange
@@ -72,6 +73,8 @@ class Preparation:
         url = order.access.during(Purpose.FETCH, lambda access: _fetched(mirror, access))
         config, house = self._contract(mirror)
         base_name = house.base(order.repository)
+        if not order.task.wip_branch:
+            _require_room_for(branch_name(order.task.issue.number, prefix=house.branch_prefix), mirror)
         default = self._base_head(mirror, house)
         house = with_template(house, config, mirror, default)
         beginning = Beginning(mirror, order, self.journal, default, base_name)
@@ -145,6 +148,20 @@ def _require_directory(mirror: Mirror, tree: str, directory: str, branch: str) -
     if directory and not any(path.startswith(f"{directory}/") for path in mirror.list_files(tree)):
         raise ConfigurationError(
             f"{FILE_NAME}: working_directory: there is no directory `{directory}` on `{branch}`"
+        )
+
+
+def _require_room_for(branch: str, mirror: Mirror) -> None:
+    """Raise Ended where git could make no such branch: before a model is paid, and not when all is done."""
+    parts = branch.split("/")[:-1]
+    above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+    clash = next((name for name in above if mirror.default_head(name)), "")
+    if clash:
+        raise Ended(
+            Outcome.DECLINED,
+            Reason.ENVIRONMENT,
+            f"A branch `{branch}` cannot be made for this issue: there is a branch `{clash}`, and git cannot "
+            f"have both. Delete or rename `{clash}`, or set another `branch_prefix` in `{FILE_NAME}`.",
         )
 
 

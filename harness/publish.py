@@ -209,7 +209,8 @@ class Publisher:
         """Return a branch for a task that is on none, and the commit that must be on it ("" for: none).
 
         A branch that holds nothing but a push of ours which came to nothing is taken again. Otherwise it is
-        the first name of this issue that does not exist: old ones hold rejected work.
+        the first name of this issue that does not exist, and below which none does: old ones hold rejected
+        work.
         """
         heads = self._access.during(Purpose.FETCH, self._mirror.remote_heads)
         for intent in self._queue.unfinished_publications(task.id):
@@ -217,7 +218,7 @@ class Publisher:
                 return intent.branch, intent.commit_sha
         for round_ in range(1, MAX_ROUNDS):
             branch = branch_name(task.issue.number, round_, house.branch_prefix)
-            if branch not in heads:
+            if not any(name == branch or name.startswith(f"{branch}/") for name in heads):
                 return branch, ""
         raise BranchMoved(f"every branch name for issue {task.issue.number} is taken; delete old ones")
 

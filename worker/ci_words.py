@@ -25,8 +25,8 @@ def line(end: CiEnd, sha: str, jobs: Sequence[CiJob], *, reruns: int = 0, minute
         CiEnd.ABSENT: f"No continuous integration ran on {where}; verified by the harness only.",
         CiEnd.UNFINISHED: f"Continuous integration has not ended on {where} after {minutes:.0f} minutes "
         f"({names}), and I have stopped watching.",
-        CiEnd.NOT_OURS: f"Continuous integration is red on {where} and red in the same way without this "
-        f"change: {names}.",
+        CiEnd.NOT_OURS: f"Continuous integration is red on {where}, with no error to be read that is not "
+        f"there without this change, too: {names}.",
         CiEnd.INFRASTRUCTURE: f"Continuous integration could not judge {where}: {names} was broken by its "
         f"machine or cancelled{again}. A person may run it again.",
         CiEnd.NEEDS_A_PERSON: f"Continuous integration waits on {where} for somebody's approval: {names}.",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from domain.errors import ConfigurationError, GitError
-from domain.events import parse_command
+from domain.events import Verb, parse_command
 from domain.model import Attempt, Issue, Repository, Task
 from domain.policy import may_trigger
 from domain.ports import Capability, CiEnd, Forge, TaskQueue, WatchLog
@@ -58,10 +58,10 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
 def _own_words(text: str) -> str:
     """Return what somebody wrote without a command to us, and without what they quoted.
 
-    What is quoted is other people's word, or our own.
+    What is quoted is other people's word, or our own. A line that only begins like a command is words.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if parse_command(text) is not None:
+    if parse_command(text) not in {None, Verb.UNKNOWN}:
         del lines[0]
     return "\n".join(line for line in lines if not line.lstrip().startswith(">")).strip()
 

@@ -65,15 +65,11 @@ def test_a_plain_command_is_one(comment: str) -> None:
         "**/fixwright resume**",
         "/fix\u200bwright resume",
         "\u200b/fixwright resume",
-        "/fixwright resume\u200b",
-        "/fixwright\u00a0resume",
         "/fixwright resume\x00",
         "/fixwright resume\u2028/fixwright cancel",
         "/fixwright resume\r/fixwright cancel",
         "\ufeff\ufeff/fixwright resume",
-        "/fixwright re\u017fume",
         "/f\u0131xwright resume",
-        "/fixwright ru\uff4e",
     ],
 )
 def test_anything_else_is_not(comment: str) -> None:
@@ -95,6 +91,14 @@ def test_anything_else_is_not(comment: str) -> None:
         "/FIXWRIGHT Please?",
         "/fixwright budget",
         "/fixwright budget three dollars please",
+        "/fixwright resume \u2013 the cause is in caf\u00e9.py",
+        "/fixwright resume \U0001f64f",
+        "/fixwright resume\u200b",
+        "/fixwright resume\u00a0",
+        "/fixwright\u00a0resume",
+        "/fixwright re\u017fume",
+        "/fixwright ru\uff4e",
+        "/fixwright resume, and " + "mind the old names, too " * 20,
     ],
 )
 def test_what_begins_like_a_command_and_is_none_is_to_be_answered(comment: str) -> None:

@@ -434,6 +434,10 @@ def test_a_category_of_ones_own_is_judged_by_the_evidence_that_it_asks_for(
         ("base_branch: refs/heads/x", "1:1", "not the name of a branch"),
         ("base_branch: 'a b'", "1:1", "git takes no branch with ' '"),
         ("base_branch: fixwright/issue-3", "1:1", "are made for issues"),
+        ("base_branch: fixwright/issue-3\nbranch_prefix: bot/", "1:1", "are made for issues"),
+        ("max_minutes: " + "9" * 400, "1:1", "less than or equal to 1000000"),
+        ("max_attempts: 1000001", "1:1", "less than or equal to 1000000"),
+        ("max_daily_cost_usd: 1.0e+300", "1:1", "less than or equal to 1000000"),
         ("base_branch: bot\nbranch_prefix: bot/", "2:1", "beside the branch `bot`"),
         ("branch_prefix: ''", "1:1", "a prefix has 1 to 60"),
         ("branch_prefix: -f", "1:1", "a prefix has 1 to 60"),
@@ -448,6 +452,14 @@ def test_a_wrong_contract_is_named_with_its_place(source: str, place: str, says:
     (problem,) = problems_of(source)
     assert problem.startswith(f"{place}: "), problem
     assert says in problem
+
+
+@pytest.mark.parametrize(
+    "source", ['labels: {"\\UFFFFFFFF": bug}', 'labels: {"\\U00110000": bug}', "test: {command: 2024-13-45}"]
+)
+def test_a_character_or_a_date_that_there_is_not_is_named(source: str) -> None:
+    (problem,) = problems_of(source)
+    assert "a value that cannot be read" in problem
 
 
 @pytest.mark.parametrize("name", ["release/#12", "feat(core)-x", "a+b", "\u00fcn\u00ef", "v1.x"])

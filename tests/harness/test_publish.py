@@ -181,6 +181,15 @@ def test_names_that_are_taken_are_left_alone(desk: Desk) -> None:
     assert heads.items() <= desk.town.branches.items()
 
 
+def test_a_name_that_is_a_directory_of_somebody_s_branch_is_left_alone(desk: Desk) -> None:
+    below = "fixwright/issue-1/mine"
+    desk.town.world.git.push(desk.town.repository.id, below, {"x": b"x"}, by=desk.town.maintainer)
+
+    done = desk.push_wip("one\n", StartPoint(sha=desk.base))
+
+    assert done.branch == "fixwright/issue-1-2"
+
+
 @pytest.mark.long
 def test_a_push_of_ours_that_came_to_nothing_gives_its_branch_again(desk: Desk) -> None:
     change = desk.verified("# Lit\n")

@@ -183,7 +183,7 @@ def test_what_is_red_on_the_base_as_well_is_not_ours(watched: Watched) -> None:
     watched.report("tests", "success")
     watched.look()
     assert watched.town.task.state is State.IN_REVIEW
-    assert "red in the same way without this change: `style`" in watched.on_pull
+    assert "no error to be read that is not there without this change, too: `style`" in watched.on_pull
 
 
 def test_a_job_that_its_machine_broke_is_run_again_twice(watched: Watched) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -97,6 +98,34 @@ def test_a_file_that_cannot_be_followed_stops_the_task_and_says_where(
     assert says in visible(town.said(issue)[-1].body).replace("\u2060", "")
     assert not town.cast.briefs, "nothing was spent"
     assert town.ledger.spent_on_task(town.task.id) == 0
+
+
+@pytest.mark.parametrize(("taken", "config"), [("bot", "branch_prefix: bot/\n"), ("fixwright", "")])
+def test_a_branch_in_the_way_of_ours_is_found_before_anything_is_spent(
+    build: BuildTown, taken: str, config: str
+) -> None:
+    town = build(NOTES | ({".fixwright.yml": config} if config else {}))
+    issue = town.issue("docs")
+    town.world.git.push(town.repository.id, taken, {"NEWS": b"mine\n"}, by=town.maintainer)
+
+    town.loop(plays(WRITE)).turn()
+
+    assert town.stands == (State.BLOCKED, Reason.ENVIRONMENT)
+    assert f"there is a branch `{taken}`" in visible(town.said(issue)[-1].body)
+    assert not town.cast.briefs, "nothing was spent"
+
+
+def test_one_repository_s_odd_file_does_not_keep_others_from_being_read(build: BuildTown) -> None:
+    town = build(NOTES | {".fixwright.yml": 'labels: {"\\UFFFFFFFF": bug}\n'})
+    files = {".fixwright.yml": b"labels: {defect: bug}\n"}
+    other = town.world.create_repository("zeta/last", files=files)
+    served = town.serving.repositories | {f"local:{other.full_name}"}
+    serving = replace(town.serving, repositories=frozenset(served))
+    forges = {"local": LocalForge(town.root / "forge")}
+
+    list(ContractReader(forges=forges, serving=serving, labels=town.contracts).steps())
+
+    assert town.contracts.labels_of("local", other.id) == {"defect": Category.BUG}
 
 
 def status_while_working(town: Town, **settings: object) -> str:
