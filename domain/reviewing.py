@@ -22,7 +22,7 @@ LONGEST_WORDS = 4000
 _LONGEST_READ = 100_000
 _NAME = re.compile(r"(?<![\w@/.+-])@([A-Za-z0-9][A-Za-z0-9-]{0,38})(?![\w-])")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_INLINE = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+_TICKS = re.compile(r"(`+)")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+")
 
 
@@ -55,8 +55,28 @@ def _spoken(text: str) -> list[str]:
         elif mark is not None:
             fence = mark[1]
         elif not line.lstrip().startswith(">"):
-            lines.append(_INLINE.sub(" ", line[:2000]))
+            lines.append(_without_code(line))
     return lines
+
+
+def _without_code(line: str) -> str:
+    """Return a line without its code spans: a run of backticks up to the next run of the same length."""
+    parts = _TICKS.split(line)
+    closing: dict[int, int] = {}
+    last: dict[str, int] = {}
+    for at in range(len(parts) - 2, 0, -2):
+        if parts[at] in last:
+            closing[at] = last[parts[at]]
+        last[parts[at]] = at
+    kept, at = [], 0
+    while at < len(parts):
+        if at in closing:
+            kept.append(" ")
+            at = closing[at] + 1
+        else:
+            kept.append(parts[at])
+            at += 1
+    return "".join(kept)
 
 
 def may_ask(event: ReviewEvent) -> bool:

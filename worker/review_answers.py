@@ -35,7 +35,8 @@ def answer_reviews(task: Task, forge: Forge, queue: TaskQueue, reviews: ReviewLo
             reviews.answered(wishes)
         elif task.state is State.BLOCKED and _has_ended(queue, task, attempt_id):
             pull = replace(task.issue, number=wishes[-1].pull_number)
-            text = fitted(review_words.not_followed(task.issue.number))
+            left = _push_of(queue, task, attempt_id, PublicationKind.WIP)
+            text = fitted(review_words.not_followed(task.issue.number, left.commit_sha if left else ""))
             forge.add_comment(pull, f"review-{attempt_id}", text)
     except ForgeUnavailable as error:
         log.warning("reviewers' answers have to wait", task=task.id, error=str(error))
@@ -45,11 +46,11 @@ def answer_reviews(task: Task, forge: Forge, queue: TaskQueue, reviews: ReviewLo
     return True
 
 
-def _push_of(queue: TaskQueue, task: Task, attempt_id: int) -> Publication | None:
+def _push_of(
+    queue: TaskQueue, task: Task, attempt_id: int, kind: PublicationKind = PublicationKind.PULL
+) -> Publication | None:
     done = [each for each in queue.publications(task.id) if each.done_at is not None]
-    return next(
-        (each for each in done if each.attempt_id == attempt_id and each.kind is PublicationKind.PULL), None
-    )
+    return next((each for each in done if each.attempt_id == attempt_id and each.kind is kind), None)
 
 
 def _has_ended(queue: TaskQueue, task: Task, attempt_id: int) -> bool:

@@ -82,9 +82,20 @@ class ReviewDesk:
         for task_id, found in wishes.items():
             task = self.queue.task(task_id)
             if task.state in _AT_REST and task.reason not in _NOT_FOR_REVIEWERS:
-                self._go_on(task, found)
+                if task.state is not State.BLOCKED or self._came_too_late(task, found):
+                    self._go_on(task, found)
             elif task.state in _OVER:
                 self.reviews.answered(found)
+
+    def _came_too_late(self, task: Task, wishes: list[ReviewWish]) -> bool:
+        """Tell whether the attempt that a blocked task came from had begun when this was said.
+
+        If not, the task was stopped before it could be told: it would be stopped again, and again.
+        """
+        last = next(iter(reversed(self.queue.attempts(task.id))), None)
+        if last is None or last.generation != task.generation:
+            return False
+        return any(wish.heard_at is not None and wish.heard_at >= last.started_at for wish in wishes)
 
     def _go_on(self, task: Task, wishes: list[ReviewWish]) -> None:
         forge = self.forges.get(task.issue.forge)

@@ -37,8 +37,8 @@ def read_reviews(task: Task, attempt: Attempt, forge: Forge, reviews: ReviewLog)
     The wishes are bound to the attempt first: what is said after that is not lost, but for another one. An
     attempt that was begun for another reason is told of the threads that wait as well.
     """
-    pull = forge.find_pull(task.issue.repository_id, task.wip_branch) if task.wip_branch else None
     wishes = reviews.tell(attempt)
+    pull = forge.find_pull(task.issue.repository_id, task.wip_branch) if task.wip_branch else None
     if pull is None or not pull.is_open:
         return Asked()
     may_write = _writers(task, forge)

@@ -25,7 +25,7 @@ def on_pull(sha: str, *, is_new: bool, threads: int) -> str:
     """Answer on the pull request what was asked there, outside threads."""
     commit = code(sha[:10])
     said = (
-        f"{commit} follows the review."
+        f"{commit} was made with the review at hand."
         if is_new
         else f"Nothing new was pushed after the review: the verified change is the one at {commit}."
     )
@@ -35,9 +35,14 @@ def on_pull(sha: str, *, is_new: bool, threads: int) -> str:
     return f"{said}{answers} What it changes and how it was tested stands in the description."
 
 
-def not_followed(issue_number: int) -> str:
-    """Say on the pull request that an attempt after a review pushed nothing."""
+def not_followed(issue_number: int, unfinished_sha: str) -> str:
+    """Say on the pull request that an attempt after a review brought nothing that was verified."""
+    left = (
+        f"What is unfinished is on the branch as {code(unfinished_sha[:10])}"
+        if unfinished_sha
+        else "The branch stays as it was"
+    )
     return (
-        "I worked on this review and came to nothing that could be pushed; the branch stays as it was. "
-        f"Why, and what can be done, stands on #{issue_number}."
+        "I worked on this review and came to nothing that I could verify. "
+        f"{left}; why, and what can be done, stands on #{issue_number}."
     )

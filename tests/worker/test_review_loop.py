@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from domain.errors import ForgeError, ForgeUnavailable
-from domain.model import Actor, Outcome, Permission, Reason
+from domain.errors import ForgeError, ForgeUnavailable, Unpriced
+from domain.model import Actor, Outcome, Permission, PublicationKind, Reason
 from domain.ports import Forge, ReviewThread
 from domain.states import State
+from evals.crash.fuse import Fuse, Fused, FusedGit, Killed
 from providers.local.forge import LocalForge
 from providers.local.reviews import Remark
 from tests.worker.conftest import BuildTown
-from tests.worker.town import NOTES, WRITE, Town, plays
+from tests.worker.town import NOTES, WRITE, Stage, Town, caps, plays
 
 AGAIN = "printf '# Lamp\\n\\nIt has no tests at all.\\n' > README.md"
 ELSEWHERE = "printf 'More.\\n' > MORE.md"
@@ -105,7 +106,9 @@ def test_changes_asked_for_are_made_on_the_same_branch_and_answered_in_the_threa
     assert there.startswith(f"`{second[:10]}` was made with this comment at hand and leaves `setup.py`")
     assert not any(thread.is_resolved for thread in reviewed.threads), "that is for people to do"
     (said,) = reviewed.on_pull
-    assert said.startswith(f"`{second[:10]}` follows the review. The 2 threads have their own answers.")
+    assert said.startswith(
+        f"`{second[:10]}` was made with the review at hand. The 2 threads have their own answers."
+    )
     assert reviewed.asked == [reviewed.ada]
 
 
@@ -177,8 +180,6 @@ def test_a_review_of_somebody_elses_pull_request_is_not_ours(reviewed: Reviewed)
 
 
 def test_what_is_said_while_an_attempt_is_under_way_is_followed_after_it(reviewed: Reviewed) -> None:
-    from tests.worker.town import Stage
-
     reviewed.review("changes_requested", "First.")
     reviewed.town.deliver()
 
@@ -236,7 +237,7 @@ def test_an_attempt_that_comes_to_nothing_says_so_once_on_the_pull_request(revie
     reviewed.round(plays(NOTHING))
     assert reviewed.town.task.state is State.BLOCKED
     (said,) = reviewed.on_pull
-    assert "came to nothing that could be pushed" in said and reviewed.answers() == []
+    assert "came to nothing that I could verify" in said and reviewed.answers() == []
     assert reviewed.asked == []
     reviewed.town.comment(reviewed.issue, "/fixwright resume")
     reviewed.turn(plays(AGAIN))
@@ -250,6 +251,80 @@ def test_a_blocked_task_with_an_open_draft_goes_on_with_fresh_attempts(reviewed:
     reviewed.review("changes_requested", "Try this instead.")
     reviewed.round(plays(AGAIN))
     assert reviewed.town.task.state is State.IN_REVIEW and "Try this" in reviewed.brief
+
+
+def test_a_task_that_is_stopped_before_it_can_begin_is_not_taken_up_over_and_over(
+    reviewed: Reviewed,
+) -> None:
+    def unknown(model: str) -> Any:
+        raise Unpriced("nobody knows what it costs")
+
+    reviewed.town.clock.forward(seconds=1)
+    reviewed.review("changes_requested", "Shorter.")
+    reviewed.town.deliver()
+    loop = reviewed.town.loop(plays(AGAIN), price_of=unknown)
+    loop.turn()
+    reviewed.town.clock.forward(seconds=21)
+    assert loop.turn() and not loop.turn() and not loop.turn()
+    assert reviewed.town.stands == (State.BLOCKED, Reason.UNPRICED) and reviewed.on_pull == []
+    reviewed.town.comment(reviewed.issue, "/fixwright resume")
+    reviewed.turn(plays(AGAIN))
+    assert "Shorter." in reviewed.brief and reviewed.town.task.state is State.IN_REVIEW
+
+
+def test_unfinished_work_after_a_review_is_named(reviewed: Reviewed) -> None:
+    reviewed.review("changes_requested", "Shorter.")
+    reviewed.town.deliver()
+    for seconds in (0, 21):
+        reviewed.town.clock.forward(seconds=seconds)
+        loop = reviewed.town.loop(plays("touch code.py"), caps=caps(max_attempts=1))
+        loop.turn()
+    assert reviewed.town.task.state is State.BLOCKED
+    (said,) = reviewed.on_pull
+    left = reviewed.town.queue.publications(reviewed.town.task.id)[-1]
+    told = f"unfinished is on the branch as `{left.commit_sha[:10]}`"
+    assert (told in said) == (left.kind is PublicationKind.WIP)
+
+
+@pytest.mark.long
+def test_a_death_before_any_call_loses_no_wish_and_repeats_no_answer(build: BuildTown) -> None:
+    def begin() -> Reviewed:
+        found = Reviewed(build(NOTES))
+        found.review("changes_requested", "Two things.", [Remark("README.md", 3, "Say `at all`.")])
+        found.town.deliver()
+        return found
+
+    def fused(found: Reviewed, fuse: Fuse) -> None:
+        town = found.town
+        loop = town.loop(
+            plays(AGAIN),
+            forge=Fused(LocalForge(town.root / "forge"), fuse),  # type: ignore[arg-type]  # any port
+            queue=Fused(town.queue, fuse),  # type: ignore[arg-type]
+            runner=FusedGit(town.root / "git-home", fuse=fuse),
+        )
+        loop.turn()
+        town.clock.forward(seconds=21)
+        loop.turn()
+
+    undisturbed, fuse = begin(), Fuse()
+    fused(undisturbed, fuse)
+    answering = fuse.calls.index("reply")
+    telling = [*range(1, 14, 4), *range(answering - 20, min(answering + 6, len(fuse.calls)), 3)]
+    for at in telling:
+        found = begin()
+        with pytest.raises(Killed):
+            fused(found, Fuse(at))
+        found.town.close()
+        found.town.reopen()
+        loop = found.town.loop(plays(AGAIN), life="two")
+        found.town.workspaces.sweep()
+        for _ in range(5):
+            found.town.clock.forward(seconds=61)
+            loop.turn()
+        where = f"died before call {at}, {fuse.calls[at - 1]}"
+        assert found.town.task.state is State.IN_REVIEW, where
+        assert len(found.answers()) == 1 and len(found.on_pull) == 1 and found.asked == [found.ada], where
+        assert found.pull.head_sha[:10] in found.answers()[0], where
 
 
 def test_a_review_of_a_closed_draft_is_outdated(reviewed: Reviewed) -> None:
