@@ -152,10 +152,10 @@ class RepoConfig(Section):
     test: TestSection = TestSection()
     setup: SetupSection = SetupSection()
     docs: DocsSection = DocsSection()
-    approval: Literal["none", "publish"] = Field(
+    approval: Literal["none", "plan", "publish", "both"] = Field(
         default="none",
-        description="What waits for a maintainer's `/fixwright approve`: nothing, or the push of a "
-        "finished change (`publish`).",
+        description="What waits for a maintainer's `/fixwright approve`: the work, on a plan "
+        "(`plan`); the push, on the finished change (`publish`); `both`, or `none`.",
     )
     protected_paths: list[PathPattern] = Field(
         default_factory=list, description="More paths that must not be changed, as git wildcards."
@@ -212,9 +212,14 @@ class RepoConfig(Section):
     )
 
     @property
+    def plans_first(self) -> bool:
+        """Tell whether a plan waits for an approval before the agent changes anything."""
+        return self.approval in {"plan", "both"}
+
+    @property
     def asks_before_publishing(self) -> bool:
         """Tell whether a finished change waits for an approval before anything is pushed."""
-        return self.approval == "publish"
+        return self.approval in {"publish", "both"}
 
     @property
     def max_cost(self) -> Decimal | None:

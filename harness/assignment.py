@@ -23,6 +23,8 @@ from harness.verify import Baseline
 SLICE_TOKENS = 6000
 """Tokens of source that the localizer may put into the brief."""
 
+_PLANLESS = "The model did not restate the issue in a form that can be used, so there is no plan to approve."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
@@ -42,6 +44,8 @@ class Assignment:
         """
         self._ask_first(self.journal.past_restatement())
         brief = self._brief(baseline)
+        if brief.plan_first and self.known.restatement is not None:
+            raise _waiting()  # it was made before a crash
         try:
             with self.journal.phase("agent") as note:
                 report = self._run(replace(brief, seconds_used=self.journal.clock_in()))
@@ -50,6 +54,8 @@ class Assignment:
             inspection.keep_unfinished()
             raise
         self._ask_first(report.restatement)
+        if brief.plan_first and report.stopped_by is None:
+            raise self._planned(report.restatement)
         if report.claim is None:
             raise _stopped_early(report, self._account(brief, report, inspection.keep_unfinished()))
         self.journal.claimed(report.claim)
@@ -65,6 +71,21 @@ class Assignment:
         words = summed_up(self.bench.agent, asked, account, meter=self.meter, journal=self.journal)
         return f"{words}\n\n{note}" if words else note
 
+    def _planned(self, restatement: Restatement | None) -> Ended:
+        """Return the end of an agent that only planned; its reading is on record, whenever it was made."""
+        if restatement is None:
+            return Ended(Outcome.DECLINED, Reason.ENVIRONMENT, _PLANLESS)
+        if self.journal.past_restatement() is None:
+            self.journal.restated(restatement)
+        return _waiting()
+
+    @property
+    def _waits_with_plan(self) -> bool:
+        """Tell whether the agent is only to plan. Work that was begun without a plan goes on."""
+        wants = self.order.plan_first or self.ground.config.plans_first
+        is_begun = any(record.get("kind") != "restatement" for record in self.journal.past_steps())
+        return wants and not self.order.plan_approved and not is_begun
+
     @property
     def _wants_summary(self) -> bool:
         return self.ground.config.resume.summary_on_block == "llm"
@@ -79,7 +100,7 @@ class Assignment:
     def _brief(self, baseline: Baseline) -> Brief:
         task, order = self.order.task, self.order
         found = self._localize(baseline)
-        steps = self.journal.past_steps()
+        steps, plans = self.journal.past_steps(), self._waits_with_plan
         minutes = self.ground.config.max_minutes
         continues = self.ground.start_tree != self.ground.base_tree
         return Brief(
@@ -104,7 +125,8 @@ class Assignment:
             directory=self.ground.config.working_directory,
             instructions=(*self._of_its_kind(), *order.instructions),
             resume_messages=_messages(steps),
-            skip_restatement=bool(steps) or order.attempt.number > 1,
+            skip_restatement=not plans and (bool(steps) or order.attempt.number > 1),
+            plan_first=plans,
         )
 
     def _of_its_kind(self) -> tuple[str, ...]:
@@ -146,6 +168,10 @@ class Assignment:
             return self.bench.agent.run(brief, session, meter, checkpoints)
         finally:
             session.close()
+
+
+def _waiting() -> Ended:
+    return Ended(Outcome.DECLINED, Reason.AWAITING_APPROVAL, "The plan waits for a maintainer's word.")
 
 
 def _stopped_early(report: AgentReport, left: str) -> Ended:

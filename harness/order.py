@@ -29,6 +29,7 @@ class Order:
     `ci` is what continuous integration printed where the branch failed there, "" where it did not. `review`
     is what reviewers ask of the draft, with places; `review_words` are their words alone.
     `allowances` reads what maintainers have allowed by now: they may do so while the agent works.
+    `plan_first` says that the issue asks for a plan, `plan_approved` that a maintainer has approved one.
     """
 
     task: Task
@@ -43,6 +44,8 @@ class Order:
     review_words: tuple[str, ...] = ()
     maintainer_wrote_issue: bool = False
     allowances: Callable[[], tuple[Allowance, ...]] = tuple
+    plan_first: bool = False
+    plan_approved: bool = False
 
     @property
     def authority(self) -> str:

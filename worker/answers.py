@@ -21,7 +21,7 @@ COMMANDS: dict[Verb, tuple[str, str]] = {
     Verb.CANCEL: ("cancel", "stop, and leave the issue alone"),
     Verb.STATUS: ("status", "say where this stands"),
     Verb.EXPLAIN: ("explain", "show what the last attempt tried, ran, found and cost"),
-    Verb.PLAN: ("plan", "show a plan before any work"),
+    Verb.PLAN: ("plan", "make another plan, where one waits, with what has been said since"),
     Verb.APPROVE: ("approve", "let what waits for an approval go on"),
     Verb.BUDGET: ("budget 3.00", "raise what one attempt may cost, once, in US dollars"),
     Verb.ALLOW: ("allow ID", "allow one change of protected paths, or one finding, by its name"),
@@ -159,7 +159,12 @@ def _here(verb: Verb, caps: Caps | None, task: Task) -> str:
 
 NOTHING_TO_APPROVE = (
     "**Nothing waits for an approval here now.** What I make is a draft, and a person decides about it. A "
-    "repository that wants to be asked before says `approval: publish` in its `.fixwright.yml`."
+    "repository that wants to be asked before says so by `approval` in its `.fixwright.yml`."
+)
+
+NO_PLAN_WAITS = (
+    "**No plan waits here now.** A repository that wants one before the work says `approval: plan` in its "
+    "`.fixwright.yml`; for one issue, the label `plan-first` does, put on before the work is asked for."
 )
 
 NOT_PERMITTED = (

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from domain.approving import ApproveRefusal, Waiting, decide_approval, named_in, waiting_at
+from domain.approving import ApproveRefusal, Gate, Waiting, decide_approval, named_in, waiting_at
 from domain.events import CommandGiven
 from domain.model import Task
 from domain.ports import Forge, TaskQueue
@@ -47,6 +47,11 @@ class ApprovalDesk:
             return None
         last = attempts[-1]
         return waiting_at(task, last, self.queue.verdict(last), self.queue.report(last)[0])
+
+    def waits_with_plan(self, task: Task) -> bool:
+        """Tell whether a task waits for a word about its plan."""
+        waiting = self.waiting(task)
+        return waiting is not None and waiting.gate is Gate.PLAN
 
     def _is_seen(self, task: Task, waiting: Waiting, said_at: datetime | None) -> bool:
         """Tell whether what waits stood on the issue when a word was said; both times are the forge's."""

@@ -65,8 +65,8 @@ class CommandDesk:
         return "not permitted"
 
     def _on_gate(self, command: CommandGiven, once: str) -> str:
-        """Answer `plan` and `approve`: the place for gates, of which there are none yet."""
-        self._say(command, once, answers.NOTHING_TO_APPROVE)
+        """Answer `plan` where none waits; where one does, and to `approve`, the signal desk answers."""
+        self._say(command, once, answers.NO_PLAN_WAITS)
         return f"{command.verb}: nothing waits"
 
     def _say(self, command: CommandGiven, key: str, text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import structlog
 
+from domain.approving import plan_waiting
 from domain.errors import ConfigurationError, GitError
 from domain.events import Verb, parse_command
 from domain.model import Attempt, Issue, Repository, Task
@@ -23,6 +24,9 @@ log = structlog.get_logger(__name__)
 
 MAX_INSTRUCTIONS = 10
 """How many of the maintainers' newest comments the agent gets to read."""
+
+PLAN_FIRST = "plan-first"
+"""The label of an issue whose plan is to be approved, whatever the repository's file says."""
 
 MAX_LOOKUPS = 20
 """How many different authors are looked up for that."""
@@ -87,6 +91,18 @@ def is_watched(forge: Forge, mirror: Mirror, repository: Repository) -> bool:
     except (ConfigurationError, GitError) as error:
         log.warning("commit not watched", repository=repository.full_name, problem=str(error))
         return False
+
+
+def wants_plan(task: Task, forge: Forge) -> bool:
+    """Tell whether an issue carries the label that asks for a plan before any work. Raises ForgeError."""
+    return PLAN_FIRST in {label.strip().casefold() for label in forge.issue(task.issue).labels}
+
+
+def has_approved_plan(task: Task, queue: TaskQueue) -> bool:
+    """Tell whether a maintainer has approved a plan for the text that is worked on."""
+    words = {word.change for word in queue.allowances(task.id)}
+    read = (queue.report(attempt)[0] for attempt in queue.attempts(task.id))
+    return any(plan_waiting(task, each).word in words for each in read if each is not None)
 
 
 def evidence_for(task: Task, watches: WatchLog) -> str:

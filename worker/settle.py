@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from domain.approving import plan_waiting
 from domain.budget import Caps, Standing
+from domain.claim import Restatement
 from domain.errors import (
     BranchMoved,
     ConfigurationError,
@@ -32,11 +34,12 @@ from harness.attempt import AttemptResult
 from harness.checkpoints import ref_of
 from harness.publish import Publisher
 from harness.room import full_or_raise
-from worker import announce, approval_words, ci_words
+from worker import announce, approval_words, ci_words, plan_words
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate
 from worker.readiness import is_edited
 from worker.receipts import ReceiptClerk
+from worker.redacting import redacted
 from worker.review_reading import note_touches
 from worker.voice import Voice
 
@@ -75,6 +78,8 @@ class Settler:
         try:
             if attempt is not None and result.outcome is Outcome.VERIFIED:
                 return self._publish(task, attempt, result)
+            if attempt and result.restatement and result.reason is Reason.AWAITING_APPROVAL:
+                return self._wait_with_plan(task, attempt, result.restatement, result)
             return self._not_verified(task, attempt, result)
         except BranchMoved as error:
             return self._failed(task, attempt, Reason.BRANCH_MOVED, str(error))
@@ -187,6 +192,19 @@ class Settler:
         if not self.voice.once(task, f"proposal-{ready.tree[:12]}-{attempt.id}", said):
             raise ForgeUnavailable("what is ready cannot be shown now")
         landing = Landing(reason=Reason.AWAITING_APPROVAL, detail=f"tree {ready.tree}")
+        return self.queue.move(task, Trigger.BLOCKED, landing)
+
+    def _wait_with_plan(
+        self, task: Task, attempt: Attempt, restatement: Restatement, result: AttemptResult
+    ) -> Task:
+        """Show the plan, and let the task wait with its attempt open: approved, the work goes on from it."""
+        restatement = redacted(restatement, self.redact)  # as it is kept
+        standing = Standing(caps=self.caps, spent=self.ledger.standing(task))
+        waiting = plan_waiting(task, restatement)
+        said = plan_words.plan_words(waiting, restatement, result.suspects, task, standing)
+        if not self.voice.once(task, f"plan-{waiting.name[:12]}-{attempt.id}", said):
+            raise ForgeUnavailable("the plan cannot be shown now")
+        landing = Landing(reason=Reason.AWAITING_APPROVAL, detail=f"plan {waiting.name}")
         return self.queue.move(task, Trigger.BLOCKED, landing)
 
     def _not_verified(self, task: Task, attempt: Attempt | None, result: AttemptResult) -> Task:

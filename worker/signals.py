@@ -238,6 +238,8 @@ class SignalDesk:
         show_seen(forge, command)
         if command.verb is Verb.APPROVE:
             return self._on_approve(task, command)
+        if command.verb is Verb.PLAN and self._approvals.waits_with_plan(task):
+            return self._on_another_plan(task, command)
         return self._commands.answer(task, command) if command.verb in ANSWERED else ""
 
     def _why_outdated(self, event: Event, task: Task) -> str:
@@ -302,6 +304,16 @@ class SignalDesk:
                 return self._on_approve(self._queue.task(task.id), command)
             self._moved.append(task.id)
         return decision
+
+    def _on_another_plan(self, task: Task, command: CommandGiven) -> str:
+        """Have a plan made anew, with what has been said since; the text of the issue stays the same."""
+        asked = replace(command, title=None, body=None)
+        try:
+            self._queue.move(task, Trigger.RESUMED, Landing(asked=asked, word_at=word_of(command)))
+        except StaleWrite:
+            return "plan: moved by somebody else meanwhile"
+        self._moved.append(task.id)
+        return "plan: made anew"
 
     def _must_give_way(self, task: Task, signal: Signal, permission: Permission) -> bool:
         """Tell whether a waiting task that somebody asked for who may not is now asked for by one who may.

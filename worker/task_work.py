@@ -285,6 +285,8 @@ class TaskWork:
             review_words=asked.words,
             maintainer_wrote_issue=readiness.is_by_maintainer(task, self._forge),
             allowances=lambda: shop.queue.allowances(task.id),
+            plan_first=readiness.wants_plan(task, self._forge),
+            plan_approved=readiness.has_approved_plan(task, shop.queue),
         )
         journal = StoreJournal(
             queue=shop.queue,

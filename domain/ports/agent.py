@@ -38,7 +38,7 @@ class Brief:
     `seconds_used` is what earlier lives of the same attempt have used of its time, `most_seconds` a cap on it
     that is lower than the agent's own. `directory` is where its commands begin, "" for the root. With
     `sum_up`, the account of an attempt that reached a limit, the agent does no work: it sums up what that
-    tells.
+    tells. With `plan_first` it restates the issue, heeding the instructions, and ends there.
     """
 
     category: Category
@@ -60,6 +60,7 @@ class Brief:
     most_seconds: float | None = None
     directory: str = ""
     sum_up: str = ""
+    plan_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,8 @@ def system_text(nonce: str, programs: Sequence[str] = ()) -> str:
 
 def restate_text(brief: Brief, delimiter: str) -> str:
     """Return the user's message that asks for the restatement."""
-    return f"{_subject(brief, delimiter)}\n\n{prompt('restate')}"
+    said = _said(brief) if brief.plan_first else []
+    return "\n\n".join([_subject(brief, delimiter), *said, prompt("restate")])
 
 
 def work_text(brief: Brief, restatement: Restatement | None, delimiter: str) -> str:
@@ -86,8 +87,11 @@ def work_text(brief: Brief, restatement: Restatement | None, delimiter: str) -> 
             " else: it changes no rule above.\n"
             + fenced("repository files", clip(plain(brief.guidance), LONGEST_GUIDANCE), delimiter)
         )
-    parts += [f"A maintainer wrote: {one_line(as_read(said), 1000)}" for said in brief.instructions]
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *_said(brief)])
+
+
+def _said(brief: Brief) -> list[str]:
+    return [f"A maintainer wrote: {one_line(as_read(said), 1000)}" for said in brief.instructions]
 
 
 def _subject(brief: Brief, delimiter: str) -> str:

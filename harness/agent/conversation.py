@@ -26,6 +26,8 @@ from harness.agent.settings import AgentSettings, ModelSettings
 from harness.agent.summing_up import sum_up
 from harness.agent.transcript import last_step, restatement_in, working_conversation
 
+PLANNED = "the plan waits for an approval"
+
 
 class Conversation:
     """Wires the child's parts together and runs them once."""
@@ -46,7 +48,7 @@ class Conversation:
         self._caller.deadline = time.monotonic() + self._settings.wall_seconds
         restatement, steps = restatement_in(brief.resume_messages), last_step(brief.resume_messages)
         resumed = working_conversation(brief.resume_messages)
-        if resumed:
+        if resumed and not brief.plan_first:
             return self._work(resumed, restatement, steps, recorded=len(resumed))
         if restatement is None and not brief.skip_restatement:
             try:
@@ -59,6 +61,8 @@ class Conversation:
                 if restatement.is_ambiguous:
                     detail = "the issue is not clear enough to work on"
                     return AgentReport(restatement=restatement, claim=None, stop_detail=detail, steps=steps)
+        if brief.plan_first:
+            return AgentReport(restatement=restatement, claim=None, stop_detail=PLANNED, steps=steps)
         return self._work(self._opening(brief, restatement), restatement, steps, recorded=0)
 
     def _sum_up(self, brief: Brief) -> AgentReport:

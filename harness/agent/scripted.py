@@ -45,6 +45,8 @@ class ScriptedAgent:
             observer.restated(restatement)
             if restatement.is_ambiguous:
                 return AgentReport(restatement=restatement, claim=None)
+        if brief.plan_first:
+            return AgentReport(restatement=restatement, claim=None)
         done = len(brief.resume_messages)
         for step, command in enumerate(self._commands[done:], done + 1):
             if observer.should_stop():

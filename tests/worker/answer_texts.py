@@ -9,8 +9,9 @@ from decimal import Decimal
 
 from domain.approving import ApproveRefusal, Gate, Waiting
 from domain.budget import Spent, Standing
+from domain.claim import Restatement
 from domain.events import Verb
-from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason
+from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason, Suspect
 from domain.repo_config import RepoConfig
 from domain.states import State
 from tests.harness.text_makers import NOW, TREE, a_claim, a_task, a_verdict
@@ -19,6 +20,7 @@ from worker import answers, approval_words
 from worker.answers import Situation
 from worker.approval_words import Proposal
 from worker.contract_words import contract_words
+from worker.plan_words import plan_words
 
 CAPS = caps()
 SPENT = Spent(
@@ -76,6 +78,15 @@ MUCH = RepoConfig(
 )
 
 TREE_WAITS = Waiting(gate=Gate.PUBLISH, name=TREE)
+PLAN_WAITS = Waiting(gate=Gate.PLAN, name="d" * 40)
+PLACE = Suspect(path="price.py", symbol="total", score=1, first_line=3, last_line=9, why="")
+READING = Restatement(
+    expected="The total of @everyone's basket.",
+    actual="0\n\n### All green",
+    reproduction="Add two items.",
+    suspected_area="price.total",
+    confidence=0.8,
+)
 PATCH = "--- a/price.py\n+++ b/price.py\n@@ -1 +1 @@\n-total = 0\n+total = 1  # \u202e```\n"
 READY = Proposal(
     publication=replace(
@@ -104,10 +115,13 @@ ANSWERS: dict[str, Callable[[], str]] = {
     "answer-nothing-to-approve": lambda: answers.NOTHING_TO_APPROVE,
     "gate-ready": lambda: approval_words.proposal_words(READY),
     "gate-ready-anew": lambda: approval_words.proposal_words(READY, anew=True),
+    "gate-plan": lambda: plan_words(PLAN_WAITS, READING, (PLACE,), a_task(), STANDING),
+    "gate-plan-approved": lambda: approval_words.approved("mika", PLAN_WAITS),
     "gate-approved": lambda: approval_words.approved("mika", TREE_WAITS),
     "gate-not-what-waits": lambda: approval_words.not_approved(ApproveRefusal.ANOTHER, TREE_WAITS),
     "gate-not-seen": lambda: approval_words.not_approved(ApproveRefusal.UNSEEN, TREE_WAITS),
     "gate-verified-again": lambda: approval_words.verified_again("b" * 40),
+    "answer-no-plan-waits": lambda: answers.NO_PLAN_WAITS,
     "answer-not-permitted": lambda: answers.NOT_PERMITTED,
     "contract-absent": lambda: contract_words(RepoConfig(), CAPS, elsewhere=""),
     "contract-misnamed": lambda: contract_words(RepoConfig(), CAPS, elsewhere=".fixwright.yaml"),

@@ -77,10 +77,12 @@ def test_what_is_no_command_gets_the_help_once_per_issue(notes: Town) -> None:
     assert notes.stands == (State.BLOCKED, Reason.NEEDS_INFORMATION)
 
 
-@pytest.mark.parametrize("verb", ["approve", "plan"])
-def test_nothing_waits_for_an_approval_yet(notes: Town, verb: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "what"), [("approve", "Nothing waits for an approval"), ("plan", "No plan waits")]
+)
+def test_where_nothing_waits_it_is_said(notes: Town, verb: str, what: str) -> None:
     issue = blocked(notes)
-    assert "**Nothing waits for an approval here now.**" in answer(notes, issue, f"/fixwright {verb}")
+    assert f"**{what} here now.**" in answer(notes, issue, f"/fixwright {verb}")
     assert notes.decisions()[-1] == f"{verb}: nothing waits"
 
 
