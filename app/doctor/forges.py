@@ -23,7 +23,7 @@ def forges(settings: WorkerSettings, on_secret: Callable[[str], None]) -> Lines:
         except ConfigurationError as error:
             yield fail(name, str(error), "the message names the setting")
             continue
-        except Exception as error:  # a package of somebody else's may raise anything
+        except Exception as error:  # noqa: BLE001  # told in the line; it is somebody else's package
             yield fail(name, broken(error), AGAIN)
             continue
         if isinstance(forge, HoldingSecrets):

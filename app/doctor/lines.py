@@ -34,7 +34,7 @@ def looked(subject: str, look: Look, fix: str) -> Lines:
         yield fail(subject, str(error), fix)
     except OSError as error:
         yield fail(subject, error.strerror or type(error).__name__, fix)
-    except Exception as error:  # somebody else's package, or a fault of ours: the rest is still looked at
+    except Exception as error:  # noqa: BLE001  # told in the line; the rest is still looked at
         yield fail(subject, broken(error), fix)
 
 
