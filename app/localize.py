@@ -9,6 +9,7 @@ from pathlib import Path
 
 from domain.errors import ConfigurationError
 from domain.model import Localization, Suspect
+from domain.text import plain
 from harness.localize import FaultLocalizer
 
 LONGEST_INPUT = 2**20
@@ -31,7 +32,7 @@ def answer(question: Question, *, as_json: bool) -> str:
     if not question.repository.is_dir():
         raise ConfigurationError(f"--repo: {question.repository} is no directory")
     localizer = FaultLocalizer(most=question.top)
-    issue = _read("--issue", question.issue) if question.issue else sys.stdin.read(LONGEST_INPUT)
+    issue = _read("--issue", question.issue) if question.issue else _typed()
     failing = _read("--failing-output", question.failing_output) if question.failing_output else ""
     found = localizer.localize(question.repository.resolve(), issue, failing, question.budget)
     return _as_json(found) if as_json else _as_lines(found)
@@ -43,6 +44,13 @@ def _read(option: str, file: Path) -> str:
             return opened.read(LONGEST_INPUT).decode("utf-8", "replace")
     except OSError as error:
         raise ConfigurationError(f"{option}: {file} cannot be read: {error.strerror}") from error
+
+
+def _typed() -> str:
+    """Read the issue from standard input, whatever its encoding; who sits at a terminal is told to type."""
+    if sys.stdin.isatty():
+        sys.stderr.write("The issue, title first; Ctrl-D ends it:\n")
+    return sys.stdin.buffer.read(LONGEST_INPUT).decode("utf-8", "replace")
 
 
 def _as_json(found: Localization) -> str:
@@ -62,7 +70,7 @@ def _as_lines(found: Localization) -> str:
         f"{_place(suspect):60s} {100 * suspect.score:5.1f} %  {suspect.why}" for suspect in found.suspects
     ]
     shown = "\n".join([*lines, f"({found.strategy}, {found.seconds:.1f} s, no model asked)", ""])
-    return f"{shown}\n{found.slices}" if found.slices else shown
+    return plain(f"{shown}\n{found.slices}" if found.slices else shown)
 
 
 def _place(suspect: Suspect) -> str:

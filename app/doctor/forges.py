@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from app.doctor.lines import Lines, fail, looked, ok, warn
+from app.doctor.lines import Lines, broken, fail, looked, ok, warn
 from app.forges import close_forges, forge_names, forge_options
 from app.setting_groups import WorkerSettings
 from domain.errors import ConfigurationError, ForgeError, NotFound
@@ -22,6 +22,9 @@ def forges(settings: WorkerSettings, on_secret: Callable[[str], None]) -> Lines:
             forge = load_provider(name).forge(forge_options(name, settings))
         except ConfigurationError as error:
             yield fail(name, str(error), "the message names the setting")
+            continue
+        except Exception as error:  # noqa: BLE001  # told in the line; it is somebody else's package
+            yield fail(name, broken(error), AGAIN)
             continue
         if isinstance(forge, HoldingSecrets):
             forge.on_secret(on_secret)

@@ -34,3 +34,10 @@ def looked(subject: str, look: Look, fix: str) -> Lines:
         yield fail(subject, str(error), fix)
     except OSError as error:
         yield fail(subject, error.strerror or type(error).__name__, fix)
+    except Exception as error:  # noqa: BLE001  # told in the line; the rest is still looked at
+        yield fail(subject, broken(error), fix)
+
+
+def broken(error: Exception) -> str:
+    """Say that code failed in a way that it never should, so that its writer knows."""
+    return f"a fault in the program: {type(error).__name__}: {error}"

@@ -61,3 +61,14 @@ def test_what_cannot_be_read_is_named(repository: Path, option: str) -> None:
 
     assert isinstance(said.exception, ConfigurationError)
     assert option in str(said.exception)
+
+
+def test_what_is_no_text_and_what_a_terminal_would_obey_does_no_harm(repository: Path) -> None:
+    (repository / "mail" / "zebra.py").write_text("def parse_zebra():\n    return '\x1b[2J'\n")
+    said = CliRunner().invoke(
+        cli, ["localize", "--repo", str(repository), "--budget", "200"], input=b"parse_zebra \xff\xfe\n"
+    )
+
+    assert said.exit_code == 0, said.output
+    assert "parse_zebra" in said.output and "return" in said.output
+    assert "\x1b" not in said.output

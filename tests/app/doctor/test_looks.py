@@ -289,6 +289,13 @@ def test_a_look_that_fails_is_a_line() -> None:
     (line,) = looked("x", break_off, "chmod")
     assert line.words == "Permission denied"
 
+    def stumble() -> Lines:
+        yield from ()
+        raise AttributeError("'MyForge' object has no attribute 'identity'")
+
+    (line,) = looked("mine", stumble, "its package")
+    assert line.standing is Standing.FAIL and "AttributeError: 'MyForge' object has no" in line.words
+
 
 def test_json_is_one_line_of_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from app.doctor.check_up import check_up
