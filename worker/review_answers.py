@@ -9,7 +9,7 @@ import structlog
 
 from domain.errors import ForgeError, ForgeUnavailable
 from domain.fitting import fitted
-from domain.model import Publication, PublicationKind, Task
+from domain.model import Publication, PublicationKind, Reason, Task
 from domain.ports import Capability, Forge, RequestingReviews, Reviewing, TaskQueue
 from domain.ports.reviewing import ReviewLog, ReviewWish, ToldThread
 from domain.states import State
@@ -33,7 +33,7 @@ def answer_reviews(task: Task, forge: Forge, queue: TaskQueue, reviews: ReviewLo
             _on_the_whole(task, forge, push, wishes, len(threads))
             _ask_again(task, forge, wishes)
             reviews.answered(wishes)
-        elif task.state is State.BLOCKED and _has_ended(queue, task, attempt_id):
+        elif _came_to_nothing(task) and _has_ended(queue, task, attempt_id):
             pull = replace(task.issue, number=wishes[-1].pull_number)
             left = _push_of(queue, task, attempt_id, PublicationKind.WIP)
             text = fitted(review_words.not_followed(task.issue.number, left.commit_sha if left else ""))
@@ -51,6 +51,11 @@ def _push_of(
 ) -> Publication | None:
     done = [each for each in queue.publications(task.id) if each.done_at is not None]
     return next((each for each in done if each.attempt_id == attempt_id and each.kind is kind), None)
+
+
+def _came_to_nothing(task: Task) -> bool:
+    """Tell whether a task stands still with nothing to show; what waits for approval may be just right."""
+    return task.state is State.BLOCKED and task.reason is not Reason.AWAITING_APPROVAL
 
 
 def _has_ended(queue: TaskQueue, task: Task, attempt_id: int) -> bool:

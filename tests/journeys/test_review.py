@@ -52,6 +52,7 @@ def test_changes_asked_for_are_pushed_to_the_same_draft_and_answered(place: Revi
     thread = {"id": "T990", "isResolved": False, "isOutdated": False, "path": "README.md", "line": 1}
     comments = [{**said, "url": "https://github.example/x", "author": mika}]
     place.state.threads[pull.number] = [{**thread, "comments": comments}]
+    place.state.requested_reviewers.clear()  # who reviews is not asked any more
     place.world.review(place.repository.id, pull.number, place.maintainer, "changes_requested", "One thing.")
 
     assert "signal" in place.deliver()
