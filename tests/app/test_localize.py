@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import cli
+from app.localize import Question, answer
 from domain.errors import ConfigurationError
 
 PARSER = "class Parser:\n    def parse_header(self, line):\n        return line.split(':')\n"
@@ -63,12 +64,18 @@ def test_what_cannot_be_read_is_named(repository: Path, option: str) -> None:
     assert option in str(said.exception)
 
 
-def test_what_is_no_text_and_what_a_terminal_would_obey_does_no_harm(repository: Path) -> None:
-    (repository / "mail" / "zebra.py").write_text("def parse_zebra():\n    return '\x1b[2J'\n")
-    said = CliRunner().invoke(
-        cli, ["localize", "--repo", str(repository), "--budget", "200"], input=b"parse_zebra \xff\xfe\n"
-    )
+def test_what_is_no_text_does_no_harm(repository: Path) -> None:
+    said = CliRunner().invoke(cli, ["localize", "--repo", str(repository)], input=b"parse_header \xff\xfe\n")
 
     assert said.exit_code == 0, said.output
-    assert "parse_zebra" in said.output and "return" in said.output
-    assert "\x1b" not in said.output
+    assert said.output.startswith("mail/parser.py:2 Parser.parse_header")
+
+
+def test_what_a_terminal_would_obey_is_left_out(repository: Path) -> None:
+    (repository / "mail" / "zebra.py").write_text("def parse_zebra():\n    return '\x1b[2J'\n")
+    issue = repository / "issue.txt"
+    issue.write_text("parse_zebra fails")
+
+    said = answer(Question(repository, issue, None, top=3, budget=200), as_json=False)
+
+    assert "2      return ''" in said and "\x1b" not in said
