@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from domain.claim import Restatement
 from domain.events import COMMAND_START
-from domain.model import Attempt, Reason, Task, Verdict
+from domain.model import Attempt, Outcome, Reason, Task, Verdict
 from domain.snapshot import snapshot_hash
 from domain.states import State
 
@@ -29,15 +29,23 @@ class Gate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What waits. `name` is 40 hexadecimal digits: a tree that was verified, or a plan's own name."""
+    """What waits. `name` is 40 hexadecimal digits: a tree that was verified, or a plan's own name.
+
+    `attempt_id` is whose it is: what was rejected with its attempt needs another word when it comes again.
+    """
 
     gate: Gate
     name: str
+    attempt_id: int
 
     @property
     def word(self) -> str:
         """How the word that lets it through is written down among a task's allowances."""
-        return f"{self.gate}-{self.name}"
+        return f"{self.gate}-{self.name}-{self.attempt_id}"
+
+
+REJECTED = frozenset({Outcome.CANCELLED, Outcome.INTERRUPTED})
+"""Outcomes of attempts whose words count no more: a maintainer has cancelled, or asked for another one."""
 
 
 class ApproveRefusal(StrEnum):
@@ -55,11 +63,11 @@ def named_in(comment: str) -> str:
     return (match["which"] or "").lower() if match else ""
 
 
-def plan_waiting(task: Task, restatement: Restatement) -> Waiting:
+def plan_waiting(task: Task, attempt: Attempt, restatement: Restatement) -> Waiting:
     """Return a plan as something that may be approved: it stands for this reading of this text."""
     said = f"{snapshot_hash(task.title, task.body)}\n{restatement.model_dump_json()}"
     digest = hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()
-    return Waiting(gate=Gate.PLAN, name=digest[:40])
+    return Waiting(gate=Gate.PLAN, name=digest[:40], attempt_id=attempt.id)
 
 
 def waiting_at(
@@ -70,8 +78,8 @@ def waiting_at(
     if not is_waiting or attempt is None or attempt.outcome is not None:
         return None
     if verdict is not None and verdict.verified:
-        return Waiting(gate=Gate.PUBLISH, name=verdict.tree)
-    return plan_waiting(task, restatement) if restatement is not None else None
+        return Waiting(gate=Gate.PUBLISH, name=verdict.tree, attempt_id=attempt.id)
+    return plan_waiting(task, attempt, restatement) if restatement is not None else None
 
 
 def decide_approval(waiting: Waiting | None, named: str, *, is_seen: bool) -> Waiting | ApproveRefusal:

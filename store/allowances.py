@@ -67,5 +67,5 @@ class AllowanceRecords:
 def _named(change: str) -> str:
     gate, _, name = change.partition("-")
     if gate in set(Gate):
-        return f"the {'plan' if gate == Gate.PLAN else 'tree'} {name}"
+        return f"the {'plan' if gate == Gate.PLAN else 'tree'} {name.partition('-')[0]}"
     return f"the finding {change}" if name else f"the change {change} of protected paths"

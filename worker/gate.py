@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from domain.approving import Gate
+from domain.approving import REJECTED, Gate, Waiting
 from domain.errors import GitError
 from domain.model import Publication, Task
 from domain.ports import TaskQueue
@@ -18,8 +18,6 @@ from harness.git import Mirror
 from worker.approval_words import Proposal
 
 log = structlog.get_logger(__name__)
-
-_PREFIX = f"{Gate.PUBLISH}-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +33,15 @@ class PublishGate:
         return tree in trees or any(self._is_same_change(task, tree, other) for other in trees)
 
     def approved(self, task: Task) -> tuple[str, ...]:
-        """Return the trees that maintainers have approved."""
-        words = self.queue.allowances(task.id)
-        return tuple(w.change.removeprefix(_PREFIX) for w in words if w.change.startswith(_PREFIX))
+        """Return the trees that maintainers have approved, and not rejected since."""
+        words = {word.change for word in self.queue.allowances(task.id)}
+        return tuple(
+            verdict.tree
+            for attempt in self.queue.attempts(task.id)
+            if attempt.outcome not in REJECTED
+            and (verdict := self.queue.verdict(attempt)) is not None
+            and Waiting(gate=Gate.PUBLISH, name=verdict.tree, attempt_id=attempt.id).word in words
+        )
 
     def _is_same_change(self, task: Task, one: str, other: str) -> bool:
         bases = {

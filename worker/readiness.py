@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import structlog
 
-from domain.approving import plan_waiting
+from domain.approving import REJECTED, plan_waiting
 from domain.errors import ConfigurationError, GitError
 from domain.events import Verb, parse_command
 from domain.model import Attempt, Issue, Repository, Task
@@ -101,8 +101,11 @@ def wants_plan(task: Task, forge: Forge) -> bool:
 def has_approved_plan(task: Task, queue: TaskQueue) -> bool:
     """Tell whether a maintainer has approved a plan for the text that is worked on."""
     words = {word.change for word in queue.allowances(task.id)}
-    read = (queue.report(attempt)[0] for attempt in queue.attempts(task.id))
-    return any(plan_waiting(task, each).word in words for each in read if each is not None)
+    return any(
+        plan_waiting(task, attempt, reading).word in words
+        for attempt in queue.attempts(task.id)
+        if attempt.outcome not in REJECTED and (reading := queue.report(attempt)[0]) is not None
+    )
 
 
 def evidence_for(task: Task, watches: WatchLog) -> str:

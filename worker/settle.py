@@ -200,7 +200,7 @@ class Settler:
         """Show the plan, and let the task wait with its attempt open: approved, the work goes on from it."""
         restatement = redacted(restatement, self.redact)  # as it is kept
         standing = Standing(caps=self.caps, spent=self.ledger.standing(task))
-        waiting = plan_waiting(task, restatement)
+        waiting = plan_waiting(task, attempt, restatement)
         said = plan_words.plan_words(waiting, restatement, result.suspects, task, standing)
         if not self.voice.once(task, f"plan-{waiting.name[:12]}-{attempt.id}", said):
             raise ForgeUnavailable("the plan cannot be shown now")

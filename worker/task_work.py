@@ -346,7 +346,8 @@ class TaskWork:
         """
         publisher, queue = self._settler.publisher, self._shop.queue
         words = {word.change for word in queue.allowances(self._task.id)}
-        was_asked_about = Waiting(gate=Gate.PUBLISH, name=ready.tree).word in words
+        asked = Waiting(gate=Gate.PUBLISH, name=ready.tree, attempt_id=self._opened().id)
+        was_asked_about = asked.word in words
         if publisher is None or ready.done_at or not was_asked_about:
             return False
         access.during(Purpose.FETCH, publisher.mirror.fetch)

@@ -24,7 +24,7 @@ from tests.harness.text_makers import NOW, TREE, a_task, a_verdict
 RESTATED = Restatement(expected="10", actual="7", confidence=0.9)
 TASK = replace(a_task(), state=State.BLOCKED, reason=Reason.AWAITING_APPROVAL)
 OPEN = Attempt(id=1, task_id=7, number=1, started_at=NOW)
-CHANGE = Waiting(gate=Gate.PUBLISH, name=TREE)
+CHANGE = Waiting(gate=Gate.PUBLISH, name=TREE, attempt_id=1)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_only_looks_like_a_word_is_none(line: str) -> None:
 def test_what_waits_follows_from_the_open_attempt() -> None:
     verdict = a_verdict(tree=TREE)
     assert waiting_at(TASK, OPEN, verdict, RESTATED) == CHANGE
-    assert waiting_at(TASK, OPEN, None, RESTATED) == plan_waiting(TASK, RESTATED)
+    assert waiting_at(TASK, OPEN, None, RESTATED) == plan_waiting(TASK, OPEN, RESTATED)
     assert waiting_at(TASK, OPEN, None, None) is None
     assert waiting_at(TASK, None, verdict, None) is None
     assert waiting_at(replace(TASK, reason=Reason.GUARD), OPEN, verdict, None) is None
@@ -67,10 +67,10 @@ def test_what_waits_follows_from_the_open_attempt() -> None:
 
 
 def test_a_plan_stands_for_one_reading_of_one_text() -> None:
-    plan = plan_waiting(TASK, RESTATED)
-    assert len(plan.name) == 40 and plan.word == f"plan-{plan.name}"
-    assert plan != plan_waiting(replace(TASK, body="Another text."), RESTATED)
-    assert plan != plan_waiting(TASK, RESTATED.model_copy(update={"actual": "8"}))
+    plan = plan_waiting(TASK, OPEN, RESTATED)
+    assert len(plan.name) == 40 and plan.word == f"plan-{plan.name}-1" and len(plan.word) <= 72
+    assert plan != plan_waiting(replace(TASK, body="Another text."), OPEN, RESTATED)
+    assert plan != plan_waiting(TASK, OPEN, RESTATED.model_copy(update={"actual": "8"}))
 
 
 @pytest.mark.parametrize(

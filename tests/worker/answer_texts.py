@@ -77,8 +77,8 @@ MUCH = RepoConfig(
     max_iterations=900, max_cost_per_task_usd=99, base_branch="develop", working_directory="api"
 )
 
-TREE_WAITS = Waiting(gate=Gate.PUBLISH, name=TREE)
-PLAN_WAITS = Waiting(gate=Gate.PLAN, name="d" * 40)
+TREE_WAITS = Waiting(gate=Gate.PUBLISH, name=TREE, attempt_id=1)
+PLAN_WAITS = Waiting(gate=Gate.PLAN, name="d" * 40, attempt_id=1)
 PLACE = Suspect(path="price.py", symbol="total", score=1, first_line=3, last_line=9, why="")
 READING = Restatement(
     expected="The total of @everyone's basket.",

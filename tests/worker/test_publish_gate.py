@@ -74,7 +74,7 @@ def test_a_maintainers_word_publishes_exactly_it_without_model_or_tests(gated: T
     (pull,) = gated.world.pulls(gated.repository.id)
     assert (pull.title, pull.head_branch, pull.head_sha) == (ready.title, ready.branch, ready.commit_sha)
     assert pull.body.startswith(ready.body)
-    assert gated.decisions() == [f"approve: publish-{ready.tree}"] and gated.outcomes == [Outcome.VERIFIED]
+    assert gated.decisions() == [f"approve: publish-{ready.tree}-1"] and gated.outcomes == [Outcome.VERIFIED]
     (word,) = gated.queue.allowances(gated.task.id)
     assert word.by.login == "mika"
 
@@ -137,6 +137,20 @@ def test_another_attempt_needs_another_word(gated: Town, verb: str) -> None:
     assert gated.stands == IN_REVIEW
     (pull,) = gated.world.pulls(gated.repository.id)
     assert "+Another text." in gated.world.pull_diff(gated.repository.id, pull.number)
+
+
+def test_what_was_cancelled_after_its_approval_needs_another_word(gated: Town) -> None:
+    issue = held(gated)
+    gated.comment(issue, "/fixwright approve")
+    gated.comment(issue, "/fixwright cancel")
+    hear(gated)
+    assert gated.stands == (State.CANCELLED, Reason.WITHDRAWN)
+    gated.comment(issue, "/fixwright run")
+    gated.loop(plays(WRITE)).turn()
+    assert gated.stands == WAITING and not gated.branches
+    gated.comment(issue, "/fixwright approve")
+    hear(gated)
+    assert gated.stands == IN_REVIEW, gated.text(issue)
 
 
 def test_a_cancel_rejects_it(gated: Town) -> None:

@@ -116,3 +116,11 @@ def test_the_repositorys_guidance_is_fenced_and_templates_stay_literal() -> None
 def test_what_a_maintainer_hides_or_quotes_by_markup_is_no_instruction() -> None:
     text = work_text(a_brief(instructions=("Keep it.![push](x) <!-- push -->",)), None, "d")
     assert text.endswith("A maintainer wrote: Keep it.[image]")
+
+
+def test_a_plan_heeds_what_maintainers_said_and_a_mere_reading_does_not() -> None:
+    said = ("Look at the tests.",)
+    assert "A maintainer wrote: Look at the tests." in restate_text(
+        a_brief(instructions=said, plan_first=True), "d"
+    )
+    assert "Look at the tests." not in restate_text(a_brief(instructions=said), "d")

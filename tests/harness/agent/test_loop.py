@@ -455,3 +455,27 @@ def test_keys_under_their_usual_names_are_used(
     agent.model = model_settings(endpoint, api_key="", keys={"GROQ_API_KEY": KEY})
     with pytest.raises(AgentFailure, match="refuses the key"):
         agent.run(a_brief(), session, a_meter(), Watcher())
+
+
+def test_a_plan_is_one_reading_and_the_work_goes_on_from_it(
+    play: Make, endpoint: ScriptedModel, session: ShellSession
+) -> None:
+    agent = play()
+    said = restate(expected="four", actual="zero", confidence=0.9)
+    endpoint.set_script("scripted", Script(restatement=(said,), turns=(DONE,)))
+    ledger, planning = MemoryLedger(), Watcher()
+    brief = a_brief(plan_first=True, skip_restatement=False, instructions=("Look at the tests.",))
+    planned = agent.run(brief, session, a_meter(ledger), planning)
+    assert planned.restatement is not None and planned.claim is None and planned.stopped_by is None
+    assert [record["kind"] for record in planning.records] == ["restatement"] and not session.commands
+
+    again = agent.run(
+        a_brief(plan_first=True, resume_messages=messages_in(planning.records)), session, a_meter(), Watcher()
+    )
+    assert again.restatement == planned.restatement and again.steps == 1
+
+    working = Watcher()
+    brief = a_brief(resume_messages=messages_in(planning.records), skip_restatement=True)
+    report = agent.run(brief, session, a_meter(ledger), working)
+    assert report.claim is not None and report.restatement == planned.restatement
+    assert not working.restatements, "it is not asked for twice"
