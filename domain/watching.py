@@ -22,10 +22,14 @@ _PEOPLES = frozenset({"action_required"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a first report, and the end of all of them, are waited for."""
+    """How long a first report, and the end of all of them, are waited for.
+
+    `calm` is how long green has to stay as it is: a job may begin only when another has ended.
+    """
 
     appear: timedelta
     finish: timedelta
+    calm: timedelta = timedelta(seconds=30)
 
     @classmethod
     def of_minutes(cls, appear: float, finish: float) -> Patience:

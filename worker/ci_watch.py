@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 import structlog
 
@@ -47,6 +48,8 @@ class CiWatcher:
 
     shop: Shop
     patience: Patience
+    _green: dict[int, tuple[frozenset[str], datetime]] = field(default_factory=dict)
+    """Which jobs were green when they were first seen so, by watch: others may only appear when these end."""
 
     def steps(self) -> Steps:
         """Look once at each WATCHING task. A forge that is unavailable is left until the next round."""
@@ -121,12 +124,23 @@ class CiWatcher:
             return CiReading(end=CiEnd.OVERTAKEN), ()
         status = forge.ci_status(task.issue.repository_id, watch.sha)
         found = without_red(status, watch, self.patience, self.shop.clock.now())
+        if found is not None and found.end is CiEnd.GREEN and not self._stays_green(watch, status):
+            return CiReading(), ()
         if found is not None:
             waits = found.end is CiEnd.UNFINISHED
             jobs = [job for job in status.jobs if job.state is CiState.PENDING or not waits]
             return found, jobs
         can_rerun = Capability.RERUNS in forge.capabilities and isinstance(forge, Rerunning)
         return of_red(self._failed(forge, task, status), watch, can_rerun=can_rerun), ()
+
+    def _stays_green(self, watch: Watch, status: CiStatus) -> bool:
+        """Tell whether the same jobs were green a while ago, and no other has appeared since."""
+        names, now = frozenset(job.name for job in status.jobs), self.shop.clock.now()
+        seen, since = self._green.get(watch.id, (frozenset[str](), now))
+        if seen != names:
+            self._green[watch.id] = (names, now)
+            return False
+        return now - since >= self.patience.calm
 
     def _failed(self, forge: WatchingCi, task: Task, status: CiStatus) -> list[FailedJob]:
         red = [job for job in status.jobs if job.state is CiState.RED]

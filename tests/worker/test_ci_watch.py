@@ -43,6 +43,12 @@ class Watched:
         loop.turn()
         self.loop = loop
 
+    def look_until_calm(self) -> None:
+        """Look, and look again when green has had time to turn into something else."""
+        self.look()
+        self.town.clock.forward(seconds=31)
+        self.look()
+
     def look(self) -> None:
         for _ in self.watcher.steps():
             pass
@@ -87,11 +93,23 @@ def test_green_is_one_line_on_the_pull_request_and_on_the_issue(watched: Watched
     watched.look()
     assert watched.town.task.state is State.WATCHING
     watched.report("lint", "skipped")
-    watched.look()
+    watched.look_until_calm()
     assert watched.town.task.state is State.IN_REVIEW
     line = f"Continuous integration is green on `{watched.head[:10]}`: 2 jobs."
     assert line in watched.on_pull and line in watched.town.text(watched.issue)
     assert watched.on_pull.count("Continuous integration") == 1
+
+
+def test_a_job_that_begins_when_another_has_ended_is_waited_for(watched: Watched) -> None:
+    watched.report("lint", "success")
+    watched.look()
+    watched.town.clock.forward(seconds=31)
+    watched.report("tests", "")
+    watched.look()
+    assert watched.town.task.state is State.WATCHING
+    watched.report("tests", "failure", log=FAILURE)
+    watched.look()
+    assert watched.town.task.state is State.QUEUED
 
 
 def test_no_report_at_all_is_said_after_a_while(watched: Watched) -> None:
@@ -130,7 +148,7 @@ def test_what_the_change_broke_is_mended_with_the_log_on_the_same_branch(watched
     assert watched.town.outcomes == [Outcome.VERIFIED, Outcome.VERIFIED]
 
     watched.report("style", "success")
-    watched.look()
+    watched.look_until_calm()
     assert watched.town.task.state is State.IN_REVIEW
     assert "green" in watched.on_pull and "red" not in watched.on_pull, "one comment, rewritten"
 
@@ -230,7 +248,7 @@ def test_a_forge_that_is_away_is_asked_again(watched: Watched) -> None:
     watched.look()
     assert watched.town.task.state is State.WATCHING
     watched.watcher.shop.forges["local"] = there  # type: ignore[index]
-    watched.look()
+    watched.look_until_calm()
     assert watched.town.task.state is State.IN_REVIEW
 
 
