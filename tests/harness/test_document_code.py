@@ -104,6 +104,7 @@ def test_of_a_shell_session_only_what_was_typed_counts() -> None:
     assert shell_text(Block("bash", "ls (", 1)) == "ls ("
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece", ["```python\n", "~~~", ">" * 50 + "```\n", ".. code::\n", ">>> x\n", "(", "[", "a: &b\n", "- "]
 )

@@ -78,6 +78,7 @@ def watched(build: BuildTown) -> Iterator[Watched]:
     yield Watched(build(WATCHED))
 
 
+@pytest.mark.long
 def test_a_draft_is_up_at_once_and_its_commit_is_watched(watched: Watched) -> None:
     assert watched.town.stands == (State.WATCHING, None)
     assert watched.pull.is_draft
@@ -100,6 +101,7 @@ def test_green_is_one_line_on_the_pull_request_and_on_the_issue(watched: Watched
     assert watched.on_pull.count("Continuous integration") == 1
 
 
+@pytest.mark.long
 def test_a_job_that_begins_when_another_has_ended_is_waited_for(watched: Watched) -> None:
     watched.report("lint", "success")
     watched.look()
@@ -112,6 +114,7 @@ def test_a_job_that_begins_when_another_has_ended_is_waited_for(watched: Watched
     assert watched.town.task.state is State.QUEUED
 
 
+@pytest.mark.long
 def test_no_report_at_all_is_said_after_a_while(watched: Watched) -> None:
     watched.town.clock.forward(minutes=9)
     watched.look()
@@ -122,6 +125,7 @@ def test_no_report_at_all_is_said_after_a_while(watched: Watched) -> None:
     assert "No continuous integration ran" in watched.on_pull and "by the harness only" in watched.on_pull
 
 
+@pytest.mark.long
 def test_what_never_ends_is_not_waited_for_for_ever(watched: Watched) -> None:
     watched.report("slow", "")
     watched.report("quick", "success")
@@ -153,6 +157,7 @@ def test_what_the_change_broke_is_mended_with_the_log_on_the_same_branch(watched
     assert "green" in watched.on_pull and "red" not in watched.on_pull, "one comment, rewritten"
 
 
+@pytest.mark.long
 def test_the_same_error_is_never_mended_twice(watched: Watched) -> None:
     first = watched.head
     watched.report("style", "failure", log=FAILURE)
@@ -165,6 +170,7 @@ def test_the_same_error_is_never_mended_twice(watched: Watched) -> None:
     assert f"failed in the same way on `{first[:10]}` already" in said and "/fixwright resume" in said
 
 
+@pytest.mark.long
 def test_attempts_are_capped_as_ever(watched: Watched) -> None:
     watched.report("style", "failure", log=FAILURE)
     watched.look()
@@ -175,6 +181,7 @@ def test_attempts_are_capped_as_ever(watched: Watched) -> None:
     assert "all 2 attempts are used up" in watched.town.text(watched.issue)
 
 
+@pytest.mark.long
 def test_a_failure_of_which_nothing_can_be_read_is_a_persons(watched: Watched) -> None:
     watched.report("deploy", "failure")
     watched.look()
@@ -182,6 +189,7 @@ def test_a_failure_of_which_nothing_can_be_read_is_a_persons(watched: Watched) -
     assert "would be a guess" in watched.on_pull
 
 
+@pytest.mark.long
 def test_a_person_may_ask_for_another_attempt_which_reads_the_log(watched: Watched) -> None:
     watched.report("style", "failure", log=FAILURE)
     watched.look()
@@ -204,6 +212,7 @@ def test_what_is_red_on_the_base_as_well_is_not_ours(watched: Watched) -> None:
     assert "no error to be read that is not there without this change, too: `style`" in watched.on_pull
 
 
+@pytest.mark.long
 def test_a_job_that_its_machine_broke_is_run_again_twice(watched: Watched) -> None:
     for reruns in (1, 2):
         watched.report("tests", "failure", log=LOST)
@@ -218,6 +227,7 @@ def test_a_job_that_its_machine_broke_is_run_again_twice(watched: Watched) -> No
     assert "broken by its machine or cancelled, and was run again twice" in watched.on_pull
 
 
+@pytest.mark.long
 def test_where_jobs_may_not_be_run_again_people_are_told(watched: Watched) -> None:
     class ReadOnly(LocalForge):
         def rerun_job(self, repository_id: str, job_id: str) -> None:
@@ -229,6 +239,7 @@ def test_where_jobs_may_not_be_run_again_people_are_told(watched: Watched) -> No
     assert watched.town.task.state is State.IN_REVIEW and "A person may run it again" in watched.on_pull
 
 
+@pytest.mark.long
 def test_peoples_commits_are_theirs_to_watch(watched: Watched) -> None:
     watched.town.world.git.push(
         watched.town.repository.id, watched.pull.head_branch, {"more.txt": b"x"}, by=watched.town.maintainer
@@ -237,6 +248,7 @@ def test_peoples_commits_are_theirs_to_watch(watched: Watched) -> None:
     assert watched.town.task.state is State.IN_REVIEW and "Somebody pushed" in watched.on_pull
 
 
+@pytest.mark.long
 def test_a_forge_that_is_away_is_asked_again(watched: Watched) -> None:
     class Away(LocalForge):
         def ci_status(self, repository_id: str, sha: str) -> Any:
@@ -252,6 +264,7 @@ def test_a_forge_that_is_away_is_asked_again(watched: Watched) -> None:
     assert watched.town.task.state is State.IN_REVIEW
 
 
+@pytest.mark.long
 def test_a_crash_between_the_watchs_end_and_the_move_changes_nothing(watched: Watched) -> None:
     watched.report("style", "failure", log=FAILURE)
     shop = watched.watcher.shop
@@ -261,6 +274,7 @@ def test_a_crash_between_the_watchs_end_and_the_move_changes_nothing(watched: Wa
     assert watched.town.task.state is State.QUEUED and "red I am trying again" in watched.on_pull
 
 
+@pytest.mark.long
 def test_a_merge_while_it_is_watched_ends_the_task(watched: Watched) -> None:
     watched.town.world.merge_pull(watched.town.repository.id, watched.pull.number, watched.town.maintainer)
     watched.town.deliver()
@@ -269,11 +283,13 @@ def test_a_merge_while_it_is_watched_ends_the_task(watched: Watched) -> None:
     assert watched.town.task.state is State.DONE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("config", ["", "ci_monitor:\n  enabled: false\n"])
 def test_nothing_is_watched_unless_the_repository_wants_it(build: BuildTown, config: str) -> None:
     assert Watched(build({**NOTES, ".fixwright.yml": config})).town.task.state is State.IN_REVIEW
 
 
+@pytest.mark.long
 def test_the_logs_are_redacted_before_the_model_reads_them(watched: Watched) -> None:
     watched.town.secrets.add("hunter2-hunter2-hunter2")
     watched.report("style", "failure", log=FAILURE + "token hunter2-hunter2-hunter2\n")

@@ -51,6 +51,7 @@ def test_status_tells_the_place_in_the_queue(notes: Town) -> None:
     assert "**Queued**: 2 tasks are before it." in answer(notes, last, "/fixwright status")
 
 
+@pytest.mark.long
 def test_explain_shows_what_was_tried_and_what_it_cost(notes: Town) -> None:
     issue = notes.issue("docs")
     assert "**Nothing has been tried yet.**" in answer(notes, issue, "/fixwright explain")
@@ -121,6 +122,7 @@ def test_a_name_calls_us_and_nobody_elses(notes: Town) -> None:
     assert notes.stands == (State.CANCELLED, Reason.WITHDRAWN)
 
 
+@pytest.mark.long
 def test_one_comment_is_heard_once_however_often_it_is_told(notes: Town) -> None:
     issue = blocked(notes)
     notes.comment(issue, "/fixwright resume")
@@ -172,6 +174,7 @@ def test_run_begins_work_without_a_label(notes: Town, command: str) -> None:
     assert [how for _, how in notes.world.reactions(notes.world.comments(issue)[0].id)] == ["eyes"]
 
 
+@pytest.mark.long
 def test_run_takes_the_kind_of_work_from_the_issues_labels(notes: Town) -> None:
     issue = unlabelled(notes, "question")
     notes.contracts.keep_labels("local", notes.repository.id, {"Question": Category.DOCS})
@@ -181,6 +184,7 @@ def test_run_takes_the_kind_of_work_from_the_issues_labels(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_a_run_that_is_told_again_begins_nothing_again(notes: Town) -> None:
     issue = unlabelled(notes, "docs")
     notes.contracts.keep_labels("local", notes.repository.id, {"docs": Category.DOCS})

@@ -65,6 +65,7 @@ def test_one_part_of_a_monorepo_gets_its_draft_as_the_file_asks_for_it(build: Bu
     assert start != pull.head_sha
 
 
+@pytest.mark.long
 def test_commits_are_signed_off_by_their_author_where_the_file_asks_for_it(build: BuildTown) -> None:
     town = build(NOTES | {".fixwright.yml": "commit: {style: plain, sign_off: true}\n"})
     town.issue("docs", title="Say more")
@@ -139,6 +140,7 @@ def status_while_working(town: Town, **settings: object) -> str:
     return seen[0]
 
 
+@pytest.mark.long
 def test_that_a_machine_speaks_is_said(notes: Town) -> None:
     assert DISCLOSURE in status_while_working(notes)
     assert DISCLOSURE in notes.said(notes.task.issue)[0].body, "and still when the draft is up"
@@ -146,6 +148,7 @@ def test_that_a_machine_speaks_is_said(notes: Town) -> None:
     assert "made by a machine (Fixwright)" in pull.body
 
 
+@pytest.mark.long
 def test_that_there_is_no_file_is_said(notes: Town) -> None:
     assert (
         "There is no `.fixwright.yml` on the default branch, so the defaults hold."
@@ -153,11 +156,13 @@ def test_that_there_is_no_file_is_said(notes: Town) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_file_under_another_name_is_not_taken_for_it(build: BuildTown) -> None:
     town = build(NOTES | {".fixwright.yaml": "max_iterations: 1\n"})
     assert "`.fixwright.yaml` is not read; rename it." in status_while_working(town)
 
 
+@pytest.mark.long
 def test_budgets_above_the_services_are_lowered_and_named(build: BuildTown) -> None:
     wished = "max_iterations: 90\nmax_cost_per_task_usd: 1\nmax_daily_cost_usd: 99\n"
     wished += "max_attempts: 3\nmax_minutes: 99\n"
@@ -173,6 +178,7 @@ def test_budgets_above_the_services_are_lowered_and_named(build: BuildTown) -> N
     assert "max_cost_per_task_usd" not in status
 
 
+@pytest.mark.long
 def test_a_repository_may_want_fewer_attempts(build: BuildTown) -> None:
     town = build(CALC | {".fixwright.yml": "max_attempts: 1\n"})
     town.issue()
@@ -180,6 +186,7 @@ def test_a_repository_may_want_fewer_attempts(build: BuildTown) -> None:
     assert town.stands == (State.BLOCKED, Reason.ATTEMPTS_EXHAUSTED)
 
 
+@pytest.mark.long
 def test_a_publication_that_a_crash_interrupted_goes_on_to_the_same_base(build: BuildTown) -> None:
     town = build(NOTES | {".fixwright.yml": "base_branch: develop\nbranch_prefix: bot/\n"})
     issue = town.issue("docs")
@@ -233,6 +240,7 @@ def sweep(town: Town) -> None:
         pass
 
 
+@pytest.mark.long
 def test_a_label_of_ones_own_asks_for_work_that_is_judged_by_its_category(build: BuildTown) -> None:
     town = build(NOTES | {".fixwright.yml": OWN})
     read_contracts(town)
@@ -278,6 +286,7 @@ def test_a_wrong_file_leaves_the_labels_that_are_known(build: BuildTown) -> None
     assert not town.contracts.labels_of("local", town.repository.id)
 
 
+@pytest.mark.long
 def test_a_repository_gives_a_label_of_the_services_own_another_category(build: BuildTown) -> None:
     own = "labels: {bug: typo}\ncategories: {typo: {evidence: documentation}}\n"
     town = build(NOTES | {".fixwright.yml": own})

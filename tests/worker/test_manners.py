@@ -41,6 +41,7 @@ def test_an_issue_of_somebody_elses_is_left_alone_with_one_line(notes: Town) -> 
     assert not notes.cast.briefs
 
 
+@pytest.mark.long
 def test_a_maintainers_run_goes_ahead_all_the_same(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.world.assign(issue, notes.maintainer, notes.stranger)
@@ -50,6 +51,7 @@ def test_a_maintainers_run_goes_ahead_all_the_same(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_whoever_asks_may_have_it_assigned_to_themselves_or_us(notes: Town) -> None:
     issue = notes.issue("docs")
     notes.world.assign(issue, notes.maintainer, notes.maintainer)
@@ -74,6 +76,7 @@ def test_an_issue_that_an_open_pull_request_closes_is_left_alone(notes: Town) ->
     )
 
 
+@pytest.mark.long
 def test_a_forge_that_lists_no_pull_requests_is_not_asked(notes: Town) -> None:
     class Terse(LocalForge):
         def open_pulls(self, repository_id: str) -> Iterator[Pull]:
@@ -87,6 +90,7 @@ def test_a_forge_that_lists_no_pull_requests_is_not_asked(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_a_second_issue_with_the_same_text_is_left_alone(notes: Town) -> None:
     first = notes.issue("docs", title="Twice", body="The same.")
     second = notes.issue("docs", title="Twice", body="The same.")
@@ -97,6 +101,7 @@ def test_a_second_issue_with_the_same_text_is_left_alone(notes: Town) -> None:
     assert f"the very same text as #{first.number}" in notes.text(second).replace("\u2060", "")
 
 
+@pytest.mark.long
 def test_what_was_begun_goes_on_whoever_gets_the_issue_then(notes: Town) -> None:
     issue = notes.issue("docs")
     turn(notes)
@@ -109,6 +114,7 @@ def test_what_was_begun_goes_on_whoever_gets_the_issue_then(notes: Town) -> None
 # -- room --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_repository_gets_no_more_open_drafts_than_it_may_have(notes: Town) -> None:
     first, second = (notes.issue("docs", title=title) for title in ("one", "two"))
     pace = PullPace(most_open=1)
@@ -128,6 +134,7 @@ def test_a_repository_gets_no_more_open_drafts_than_it_may_have(notes: Town) -> 
     assert notes.queue.task_of_issue(first) is not None
 
 
+@pytest.mark.long
 def test_a_repository_gets_no_more_new_drafts_in_an_hour_than_it_may(notes: Town) -> None:
     for title in ("one", "two"):
         notes.issue("docs", title=title)
@@ -140,6 +147,7 @@ def test_a_repository_gets_no_more_new_drafts_in_an_hour_than_it_may(notes: Town
     assert len(notes.world.pulls(notes.repository.id)) == 2
 
 
+@pytest.mark.long
 def test_work_on_a_draft_that_is_up_needs_no_new_room(notes: Town) -> None:
     issue = notes.issue("docs")
     pace = PullPace(most_open=1, most_new_per_hour=1)
@@ -170,6 +178,7 @@ def test_merges_and_closes_are_recorded_once(notes: Town) -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("state", "kinds"),
     [
@@ -213,6 +222,7 @@ def expiry(town: Town, loop: Loop, days: int) -> None:
     loop.turn()
 
 
+@pytest.mark.long
 def test_a_draft_that_nobody_looks_at_is_let_go_of_once_and_stays_open(notes: Town) -> None:
     issue = notes.issue("docs")
     loop = turn(notes)
@@ -234,6 +244,7 @@ def test_a_draft_that_nobody_looks_at_is_let_go_of_once_and_stays_open(notes: To
     assert notes.task.state is State.DONE
 
 
+@pytest.mark.long
 def test_a_draft_that_a_person_made_ready_is_not_ignored(notes: Town) -> None:
     notes.issue("docs")
     loop = turn(notes)
@@ -244,6 +255,7 @@ def test_a_draft_that_a_person_made_ready_is_not_ignored(notes: Town) -> None:
     assert notes.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 def test_run_goes_on_with_a_draft_that_was_let_go_of(notes: Town) -> None:
     issue = notes.issue("docs")
     loop = turn(notes)

@@ -70,6 +70,7 @@ def test_a_label_asks_for_it_too(notes: Town, label: str) -> None:
     assert notes.stands == WAITING
 
 
+@pytest.mark.long
 def test_a_word_and_the_command_make_another_plan(planned: Town) -> None:
     issue = shown(planned)
     first = plans(planned, issue)[0]
@@ -114,6 +115,7 @@ def test_without_a_reading_there_is_no_plan_and_no_work(planned: Town) -> None:
     assert planned.stands == (State.BLOCKED, Reason.ENVIRONMENT) and not planned.branches
 
 
+@pytest.mark.long
 def test_both_gates_stand_one_after_the_other(build: BuildTown) -> None:
     town = build(NOTES | {".fixwright.yml": "approval: both\n"})
     issue = shown(town)
@@ -129,6 +131,7 @@ def test_both_gates_stand_one_after_the_other(build: BuildTown) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_plan_for_another_text_is_not_this_one(planned: Town) -> None:
     issue = shown(planned)
     planned.comment(issue, "/fixwright approve")

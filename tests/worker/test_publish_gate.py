@@ -48,6 +48,7 @@ def tree_in(comment: str) -> str:
     return match[1]
 
 
+@pytest.mark.long
 def test_exactly_what_would_be_pushed_is_shown_and_nothing_is(gated: Town) -> None:
     issue = held(gated)
 
@@ -61,6 +62,7 @@ def test_exactly_what_would_be_pushed_is_shown_and_nothing_is(gated: Town) -> No
     assert "/fixwright approve" in gated.text(issue)
 
 
+@pytest.mark.long
 def test_a_maintainers_word_publishes_exactly_it_without_model_or_tests(gated: Town) -> None:
     issue = held(gated)
     (ready,) = gated.queue.publications(gated.task.id)
@@ -79,6 +81,7 @@ def test_a_maintainers_word_publishes_exactly_it_without_model_or_tests(gated: T
     assert word.by.login == "mika"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "goes_on"), [("{tree}", True), ("{start}", True), ("{other}", False), ("abc", False)]
 )
@@ -102,6 +105,7 @@ def test_strangers_approve_nothing(gated: Town) -> None:
     assert not gated.queue.allowances(gated.task.id)
 
 
+@pytest.mark.long
 def test_a_word_that_is_older_than_what_waits_must_name_it(gated: Town) -> None:
     issue = gated.issue("docs")
     gated.world.comment(issue, gated.maintainer, "/fixwright approve")
@@ -118,6 +122,7 @@ def test_a_word_that_is_older_than_what_waits_must_name_it(gated: Town) -> None:
     assert gated.stands == IN_REVIEW
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["retry", "resume"])
 def test_another_attempt_needs_another_word(gated: Town, verb: str) -> None:
     issue = held(gated)
@@ -139,6 +144,7 @@ def test_another_attempt_needs_another_word(gated: Town, verb: str) -> None:
     assert "+Another text." in gated.world.pull_diff(gated.repository.id, pull.number)
 
 
+@pytest.mark.long
 def test_what_was_cancelled_after_its_approval_needs_another_word(gated: Town) -> None:
     issue = held(gated)
     gated.comment(issue, "/fixwright approve")
@@ -153,6 +159,7 @@ def test_what_was_cancelled_after_its_approval_needs_another_word(gated: Town) -
     assert gated.stands == IN_REVIEW, gated.text(issue)
 
 
+@pytest.mark.long
 def test_a_cancel_rejects_it(gated: Town) -> None:
     issue = held(gated)
     gated.comment(issue, "/fixwright cancel")
@@ -167,6 +174,7 @@ def push_to_base(town: Town, files: dict[str, bytes | None]) -> None:
     town.world.git.push(town.repository.id, "main", files, by=town.maintainer)
 
 
+@pytest.mark.long
 def test_on_a_base_that_moved_the_same_change_is_verified_again_and_published(gated: Town) -> None:
     issue = held(gated)
     spent = gated.ledger.spent_on_task(gated.task.id)
@@ -184,6 +192,7 @@ def test_on_a_base_that_moved_the_same_change_is_verified_again_and_published(ga
     assert "no tests yet" in difference and "OTHER.md" not in difference
 
 
+@pytest.mark.long
 def test_what_becomes_another_change_on_a_moved_base_needs_a_word_of_its_own(gated: Town) -> None:
     issue = held(gated)
     push_to_base(gated, {"README.md": b"# Lantern\n\nIt burns.\n"})
@@ -193,6 +202,7 @@ def test_what_becomes_another_change_on_a_moved_base_needs_a_word_of_its_own(gat
     assert "What was approved before was another change" in gated.text(issue)
 
 
+@pytest.mark.long
 def test_a_publication_that_failed_goes_on_with_the_same_word(gated: Town) -> None:
     """Somebody has taken the branch's name meanwhile."""
     issue = held(gated)
@@ -207,6 +217,7 @@ def test_a_publication_that_failed_goes_on_with_the_same_word(gated: Town) -> No
     assert pull.head_branch == "fixwright/issue-1-2"
 
 
+@pytest.mark.long
 def test_unfinished_work_is_not_pushed_either_and_not_lost(gated: Town) -> None:
     issue = gated.issue("docs")
     gated.loop(plays(WRITE, "true", "true"), caps=caps(max_iterations=2)).turn()
@@ -217,6 +228,7 @@ def test_unfinished_work_is_not_pushed_either_and_not_lost(gated: Town) -> None:
     assert "+It has no tests yet." in shown(gated, issue) and not gated.branches
 
 
+@pytest.mark.long
 def test_a_secret_is_not_shown_and_the_hidden_is_named(gated: Town) -> None:
     gated.secrets.lend("hunter2hunter2")
     issue = held(gated, "printf '# Lamp\\n\\nIt ho\u200blds hunter2hunter2 here.\\n' > README.md")

@@ -74,6 +74,7 @@ def test_a_default_branch_renamed_while_the_agent_works(build: BuildTown) -> Non
     assert (town.task.state, pull.base_branch) == (State.IN_REVIEW, "trunk")
 
 
+@pytest.mark.long
 def test_a_repository_without_tests_gets_no_false_verified(build: BuildTown) -> None:
     town = build({"calc.py": CALC["calc.py"]})
     issue = town.issue()

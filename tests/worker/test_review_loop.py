@@ -86,6 +86,7 @@ def reviewed(build: BuildTown) -> Iterator[Reviewed]:
     yield Reviewed(build(NOTES))
 
 
+@pytest.mark.long
 def test_changes_asked_for_are_made_on_the_same_branch_and_answered_in_the_threads(
     reviewed: Reviewed,
 ) -> None:

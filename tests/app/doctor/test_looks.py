@@ -297,6 +297,7 @@ def test_a_look_that_fails_is_a_line() -> None:
     assert line.standing is Standing.FAIL and "AttributeError: 'MyForge' object has no" in line.words
 
 
+@pytest.mark.long
 def test_json_is_one_line_of_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from app.doctor.check_up import check_up
 

@@ -110,6 +110,7 @@ def test_the_sandbox_is_tried_for_real_and_its_level_told(tmp_path: Path) -> Non
     assert line.standing is Standing.OK and "no network" in line.words
 
 
+@pytest.mark.long
 def test_a_sandbox_that_is_none_is_at_best_odd(tmp_path: Path) -> None:
     settings = WorkerSettings(data_dir=tmp_path, sandbox_backend="process", allow_unsandboxed=True)
     line = one(machine.sandbox(settings), "sandbox")

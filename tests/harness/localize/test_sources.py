@@ -157,6 +157,7 @@ def test_a_damaged_index_is_begun_anew(tmp_path: Path) -> None:
         assert [source.path for source, _ in Shelf(keeper).read(tree)] == ["one.py"]
 
 
+@pytest.mark.long
 def test_a_full_index_lets_the_oldest_go(tmp_path: Path) -> None:
     keeper = FactsKeeper(tmp_path / "index.sqlite", largest=60_000)
     for number in range(12):
