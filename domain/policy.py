@@ -18,7 +18,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
-from domain.noted import InstallationChanged, IssueChanged, Noted, RepositoryChanged
+from domain.noted import CheckAsked, InstallationChanged, IssueChanged, Noted, RepositoryChanged
 from domain.ports import Admission
 from domain.repo_sections import DEFAULT_BRANCH_PREFIX
 from domain.reviewing import ReviewEvent, may_ask
@@ -121,6 +121,9 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
 
 
 def _admit_noted(event: Noted) -> Admission:
+    if isinstance(event, CheckAsked):
+        is_again = not event.button and not event.actor.is_bot
+        return Admission.SIGNAL if is_again else Admission.NOTED
     if isinstance(event, RepositoryChanged | InstallationChanged):
         return Admission.ERRAND
     if isinstance(event, IssueChanged) and event.number is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
-from domain.noted import IssueChanged, Noted, ReviewGiven
+from domain.noted import CheckAsked, IssueChanged, Noted, ReviewGiven
 from domain.policy import is_too_old
 from domain.ports import Admission, Admitted, Delivery
 from domain.reviewing import ReviewEvent
@@ -50,6 +50,11 @@ _TASK_OF_PULL = """
     WHERE pull_number = ? AND forge = ? AND repository_id = ?
     ORDER BY publications.id DESC
     LIMIT 1
+"""
+
+_TASK_OF_COMMIT = """
+    SELECT tasks.id FROM publications JOIN tasks ON tasks.id = task_id
+    WHERE commit_sha = ? AND forge = ? AND repository_id = ?
 """
 
 _WAITING_AT = """
@@ -226,6 +231,8 @@ class Batch:
         """Find whom a signal concerns; a pull request never by its bare number across repositories."""
         if isinstance(event, ReviewEvent) and event.number is not None:
             return self._look_up(_TASK_OF_PULL, (event.number, event.forge, event.repository_id))
+        if isinstance(event, CheckAsked):
+            return self._look_up(_TASK_OF_COMMIT, (event.sha, event.forge, event.repository_id))
         if isinstance(event, Uninteresting) or (
             isinstance(event, Noted) and not isinstance(event, IssueChanged)
         ):

@@ -19,6 +19,7 @@ from domain.events import (
 )
 from domain.model import Verdict
 from domain.noted import (
+    CheckAsked,
     InstallationChanged,
     IssueChanged,
     PullCommented,
@@ -33,7 +34,7 @@ _EVENT_KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
         *(IssueLabelled, IssueUnlabelled, IssueClosed, CommandGiven, PullClosed, Uninteresting),
-        *(InstallationChanged, IssueChanged, RepositoryChanged),
+        *(CheckAsked, InstallationChanged, IssueChanged, RepositoryChanged),
         *(ReviewGiven, ReviewCommented, PullCommented),
     )
 }

@@ -21,7 +21,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Permission, Reason, Task
-from domain.noted import IssueChanged, Noted
+from domain.noted import CheckAsked, IssueChanged, Noted
 from domain.policy import (
     PARKED,
     Serving,
@@ -51,6 +51,9 @@ LATE = timedelta(minutes=10)
 
 _WAITING_FOR_A_WORD = frozenset({Reason.PROTECTED_PATH, Reason.GUARD})
 """Where a task stands still for what a maintainer may allow."""
+
+
+_AFTER_A_DRAFT = frozenset({State.IN_REVIEW, State.WATCHING, State.BLOCKED})
 
 
 class SignalDesk:
@@ -144,6 +147,8 @@ class SignalDesk:
             return f"outdated: {outdated}"
         if isinstance(signal.event, IssueChanged) and signal.event.action == "edited":
             return self._on_edit(task)
+        if isinstance(signal.event, CheckAsked):
+            return self._on_check(task, signal.event)
         permission = self._permission(signal, task)
         if isinstance(signal.event, CommandGiven):
             decision = self._on_command(signal.event, task, permission)
@@ -221,6 +226,22 @@ class SignalDesk:
             return "nothing to do: not being worked on, or the same text"
         forge.add_comment(task.issue, f"edited-{task.id}-{task.generation}", announce.EDITED)
         return "said that the earlier text is worked on"
+
+    def _on_check(self, task: Task, event: CheckAsked) -> str:
+        """Take the wish to run our check on the draft again for the wish for another attempt."""
+        permission = self._forge_of(task).permission_of(task.issue.repository_id, event.actor)
+        if not may_trigger(permission, event.actor):
+            return "not permitted"
+        if event.sha != task.wip_sha:
+            return "outdated: the branch has another commit"
+        if task.state not in _AFTER_A_DRAFT:
+            return f"no-op: the task is {task.state}"
+        try:
+            self._queue.move(task, Trigger.RESUMED)
+        except StaleWrite:
+            return self._on_check(self._queue.task(task.id), event)
+        self._moved.append(task.id)
+        return str(Trigger.RESUMED)
 
     def _on_command(self, command: CommandGiven, task: Task, permission: Permission) -> str:
         """Return the decision about a command that is answered and moves nothing, "" for all others."""
