@@ -7,7 +7,7 @@ import json
 import tarfile
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from evals.guard_sources import NotFetched, Packages
 
@@ -85,5 +85,17 @@ def _unpack(archive: Path, folder: Path) -> None:
             packed.extractall(arriving)
     else:
         with tarfile.open(archive) as packed_tar:
-            packed_tar.extractall(arriving, filter="data")
+            for member in packed_tar:
+                _extract(packed_tar, member, arriving)
     arriving.rename(folder)
+
+
+def _extract(packed: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Write a regular file below the folder; links, devices and names that lead elsewhere are left out."""
+    name = PurePosixPath(member.name)
+    content = packed.extractfile(member) if member.isfile() else None
+    if content is None or name.is_absolute() or ".." in name.parts:
+        return
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.read())
