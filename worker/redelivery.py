@@ -39,7 +39,6 @@ class Redeliverer:
         self._forges = forges
         self._serving = serving
         self._clock = clock
-        self._ids: dict[str, str] = {}
 
     def steps(self) -> Steps:
         """Ask once for what is due. Each step costs a few requests. Raises StoreUnavailable."""
@@ -77,19 +76,16 @@ class Redeliverer:
         ]
 
     def _served_ids(self, name: str, forge: Forge) -> frozenset[str]:
-        """Return the ids of the served repositories, as far as they can be found; asked for once each."""
-        prefix = f"{name}:"
-        names = [each for each in self._serving.repositories if each.startswith(prefix)]
-        for full in sorted(names):
-            if full in self._ids:
-                continue
+        """Return the ids of the served repositories, as far as they can be found now: names move on."""
+        prefix, found = f"{name}:", set()
+        for full in sorted(each for each in self._serving.repositories if each.startswith(prefix)):
             try:
-                self._ids[full] = forge.repository_named(full.removeprefix(prefix)).id
+                found.add(forge.repository_named(full.removeprefix(prefix)).id)
             except ForgeUnavailable:
                 raise
             except ForgeError as error:
                 log.info("repository cannot be found", repository=full, error=str(error))
-        return frozenset(self._ids[full] for full in names if full in self._ids)
+        return frozenset(found)
 
     def _due(self, name: str, missed: Sequence[MissedDelivery]) -> list[MissedDelivery]:
         """Leave out what came after all, what was asked for just now, and what was asked for often enough."""
