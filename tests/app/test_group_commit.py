@@ -94,6 +94,7 @@ def test_a_batch_is_bounded() -> None:
     assert [len(batch) for batch in inbox.batches] == [1, LARGEST_BATCH, 5]
 
 
+@pytest.mark.long
 def test_one_bad_delivery_does_not_fail_the_others() -> None:
     answers = store_behind_a_gate(GatedInbox(bad=["3"]), 5)
     assert [type(answer) for answer in answers] == [Admitted] * 3 + [NotStored] + [Admitted] * 2

@@ -183,6 +183,7 @@ def test_near_a_cap_the_answer_is_shortened() -> None:
     assert reserved <= Decimal("0.02")
 
 
+@pytest.mark.long
 @given(
     price=prices,
     input_tokens=tokens,
@@ -371,6 +372,7 @@ def test_leap_days_and_new_years(moment: datetime, following: datetime) -> None:
 zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
 
+@pytest.mark.long
 @given(
     moment=st.datetimes(
         min_value=datetime(1971, 1, 1), max_value=datetime(2200, 1, 1), timezones=zones | st.timezones()

@@ -69,6 +69,7 @@ def test_the_machines_fault_is_told_from_the_codes(line: str, is_lost: bool) -> 
     assert is_machines_fault(f"some work\n{line}\n") is is_lost
 
 
+@pytest.mark.long
 def test_a_long_hostile_log_is_read_in_bounded_time() -> None:
     log = "\n".join(["error " + "a/" * 3000 + "é" * 100, "E" + " " * 5000, "/" * 9000 + " failed"] * 300)
     assert len(error_lines(log)) <= 60

@@ -125,6 +125,7 @@ json_values = st.recursive(
 keys = st.sampled_from([*Claim.model_fields, *Restatement.model_fields, "other"])
 
 
+@pytest.mark.long
 @given(st.dictionaries(keys, json_values | st.text(min_size=1, max_size=20) | st.floats(0, 1), max_size=8))
 def test_whatever_a_model_hands_in_is_well_formed_or_refused(answer: dict[str, object]) -> None:
     for model in (Claim, Restatement):

@@ -127,6 +127,7 @@ def test_a_mention_that_is_no_command_is_a_mention(comment: str) -> None:
     assert parse_command(comment) is None and parse_address(comment) in {"", "fixwright"}
 
 
+@pytest.mark.long
 @given(st.text(max_size=80))
 def test_only_the_first_line_counts(rest: str) -> None:
     assert parse_command(f"/fixwright cancel\n{rest}") is Verb.CANCEL

@@ -233,6 +233,7 @@ def whole_file_of(piece: str) -> str:
     return (piece * LARGEST_FILE)[:LARGEST_FILE]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", ["[", "{a: ", "- ", "? ", "{", "[a, ", "[[], "], ids=ascii)
 def test_bottomless_nesting_is_refused(piece: str) -> None:
     (problem,) = problems_of(whole_file_of(piece))
@@ -531,6 +532,7 @@ def test_an_empty_section_is_told_from_a_wrong_one(source: str) -> None:
     assert problem.endswith("Input should be a valid dictionary; it is empty: leave it out")
 
 
+@pytest.mark.long
 def test_a_flood_of_keys_is_not_even_looked_at() -> None:
     flood = "".join(f"k{number}: 1\n" for number in range(1001))
     assert problems_of(flood) == ["1:1: more than 1000 entries under one another"]

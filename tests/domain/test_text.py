@@ -317,6 +317,7 @@ def test_an_empty_quotation_says_so() -> None:
     assert quoted("") == quoted(" \n\t\n") == quoted("<!-- x -->") == quoted("\u200b") == "> (nothing)"
 
 
+@pytest.mark.long
 @given(markup)
 def test_a_quotation_is_one_block(text: str) -> None:
     lines = quoted(text).split("\n")

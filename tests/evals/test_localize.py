@@ -86,6 +86,7 @@ def development(tmp_path: Path) -> Path:
     return data
 
 
+@pytest.mark.long
 def test_the_bench_ends_with_its_figures(
     development: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ def test_whatever_two_hundred_tasks_meet_no_cap_is_passed() -> None:
     assert audit.seen.keys() >= {f"refused by {limit}" for limit in MONEY_LIMITS}, "each cap did bite"
 
 
+@pytest.mark.long
 def test_the_same_without_reservations_is_caught() -> None:
     audit = World(path=":memory:", seed=3, tasks=60, meter=CheckingMeter).run()
     assert audit.seen["violation: billed"] > 0

@@ -111,6 +111,7 @@ def test_a_broken_environment_costs_nothing(tmp_path: Path) -> None:
     assert "run" not in agent.uses and workshop.left_over() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("error", "outcome", "reason", "keeps"),
     [
@@ -133,6 +134,7 @@ def test_a_failure_becomes_an_outcome_and_paid_work_is_kept(
     assert agent.uses[-1] == "close" and notes.left_over() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", ["prepare", "baseline", "localize", "agent", "check", "verify"])
 def test_a_stop_before_any_phase(notes: Workshop, phase: str) -> None:
     notes.journal.stop_in = phase
@@ -232,6 +234,7 @@ def test_a_rejected_change_is_known_again_on_another_base(
     assert (result.outcome is Outcome.REPEATED) is again
 
 
+@pytest.mark.long
 def test_what_is_left_out_of_the_change_is_named(notes: Workshop) -> None:
     result = notes.attempt(
         plays(WRITE, "mkdir -p .venv/bin && touch .venv/bin/python x.orig"),
@@ -242,6 +245,7 @@ def test_what_is_left_out_of_the_change_is_named(notes: Workshop) -> None:
     assert any(".venv" in path for path in result.left_out)
 
 
+@pytest.mark.long
 def test_a_stopped_agent_s_change_that_breaks_a_rule_is_not_kept(notes: Workshop) -> None:
     write = "mkdir -p .github/workflows && echo 'on: push' > .github/workflows/ci.yml"
 

@@ -368,6 +368,7 @@ def test_ordinary_lines_are_left_alone(text: str) -> None:
     assert scan_secrets([AddedLine("a.py", 1, text)]) == ()
 
 
+@pytest.mark.long
 def test_the_detectors_are_not_loaded_before_a_change_is_looked_at() -> None:
     program = (
         "import sys, harness.change as c; assert 'detect_secrets' not in sys.modules\n"

@@ -30,6 +30,7 @@ def results(verdict: Verdict) -> dict[str, RunStatus]:
     return {check.name: check.status for check in verdict.checks}
 
 
+@pytest.mark.long
 def test_documentation_whose_code_is_sound_is_verified_and_it_is_said_what_was_checked(bench: Bench) -> None:
     verdict = bench.verified({"README.md": SHAKY + GOOD}, Category.DOCS)
 

@@ -86,6 +86,7 @@ def test_what_is_set_up_serves_the_baseline_the_agent_and_verification(root: Pat
     assert (kept / "setup/lib/dep.py").read_text() == "VALUE = 1\n"
 
 
+@pytest.mark.long
 def test_a_setup_that_fails_ends_the_attempt_before_the_agent(root: Path, uid: int | None) -> None:
     config = "setup: {commands: ['echo cannot find lamp-oil; exit 4']}\n"
     place = Place(root, uid, {**CALC, ".fixwright.yml": config}, SetupRules())

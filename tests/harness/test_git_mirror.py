@@ -40,6 +40,7 @@ def test_an_empty_repository_is_a_clear_state_and_not_an_error(world: World) -> 
     assert world.mirror.remote_head(world.access, "main") == ""
 
 
+@pytest.mark.long
 def test_fetch_of_named_branches_takes_only_these_and_drops_missing_ones(world: World) -> None:
     first, _ = world.fetched({"a.txt": "one\n"})
     person("push", "-q", "origin", "HEAD:refs/heads/other", at=world.desk)
@@ -55,6 +56,7 @@ def test_fetch_of_named_branches_takes_only_these_and_drops_missing_ones(world: 
     assert world.mirror.default_head("main") == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("branch", ["release/#12", "feat(core)-x", "a+b", "ünï", "@home", "a,b", "x" * 200])
 def test_every_branch_name_that_git_takes_works(world: World, branch: str) -> None:
     sha, tree = world.fetched({"a.txt": "one\n"})
@@ -128,6 +130,7 @@ def test_refs_of_our_own_live_apart_from_the_remotes(world: World) -> None:
         world.mirror.set_ref("../heads/main", sha)
 
 
+@pytest.mark.long
 def test_history_questions(world: World) -> None:
     first, tree = world.fetched({"a.txt": "one\n"})
     second, _ = world.fetched({"a.txt": "two\n"})

@@ -35,6 +35,7 @@ def _hook(world: World, script: str) -> None:
     hook.chmod(0o755)
 
 
+@pytest.mark.long
 def test_first_second_and_rewriting_pushes_work_under_the_recorded_lease(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
     one, two, rewritten = _next(world, base, "1"), _next(world, base, "2"), _next(world, base, "3")
@@ -44,6 +45,7 @@ def test_first_second_and_rewriting_pushes_work_under_the_recorded_lease(world: 
     assert world.remote_refs() == {"refs/heads/main": base, "refs/heads/fixwright/issue-1": rewritten}
 
 
+@pytest.mark.long
 def test_d90_a_persons_commit_on_the_branch_is_never_overwritten(world: World) -> None:
     base, _ = world.fetched({"a": "1"})
     ours = _next(world, base, "ours")
@@ -90,6 +92,7 @@ def test_a_refused_workflow_names_the_missing_permission(world: World) -> None:
         world.mirror.push(world.access, _next(world, base, "x"), "wip", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("there", "wanted"), [("fix", "fix/12"), ("fix/12/a", "fix/12")])
 def test_a_branch_whose_name_is_a_directory_of_ours_is_named(world: World, there: str, wanted: str) -> None:
     base, _ = world.fetched({"a": "1"})

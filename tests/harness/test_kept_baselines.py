@@ -39,6 +39,7 @@ def baseline(
     return verifier.baseline(trees.commit(BASE), RepoConfig(test=section or TestSection()))
 
 
+@pytest.mark.long
 def test_what_was_kept_is_found_as_it_was(tmp_path: Path, observed: Observed) -> None:
     kept = KeptBaselines(tmp_path / "kept")
     kept.keep(HERE, observed)

@@ -138,6 +138,7 @@ def test_an_estimate_is_for_what_has_no_price_and_says_so(table: Path, model: st
     assert not prices("maker-1").estimated
 
 
+@pytest.mark.long
 def test_the_table_that_ships_with_litellm_is_read_without_importing_it() -> None:
     code = (
         "import sys; from pathlib import Path; from harness.prices import price_of;"

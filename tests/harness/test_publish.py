@@ -106,6 +106,7 @@ def desk(notes: Town) -> Desk:
     return Desk(notes)
 
 
+@pytest.mark.long
 def test_a_pull_request_carries_exactly_the_verified_tree(desk: Desk) -> None:
     done = desk.open_pull("# Lit\n")
 
@@ -116,6 +117,7 @@ def test_a_pull_request_carries_exactly_the_verified_tree(desk: Desk) -> None:
     assert desk.town.task.wip_branch == done.branch and desk.town.task.wip_sha == done.commit_sha
 
 
+@pytest.mark.long
 def test_another_tree_than_the_verified_one_is_not_published(desk: Desk) -> None:
     change, other = desk.verified("# Lit\n"), desk.verified("# Dark\n")
 
@@ -127,6 +129,7 @@ def test_another_tree_than_the_verified_one_is_not_published(desk: Desk) -> None
     assert not desk.town.branches and not desk.town.queue.publications(desk.task.id)
 
 
+@pytest.mark.long
 def test_all_of_it_again_changes_nothing(desk: Desk) -> None:
     done = desk.open_pull("# Lit\n")
     heads = desk.town.branches
@@ -138,6 +141,7 @@ def test_all_of_it_again_changes_nothing(desk: Desk) -> None:
     assert len(desk.town.world.pulls(desk.town.repository.id)) == 1
 
 
+@pytest.mark.long
 def test_the_first_second_and_third_push_to_a_branch(desk: Desk) -> None:
     first = desk.push_wip("one\n", StartPoint(sha=desk.base))
     second = desk.push_wip("two\n", StartPoint(sha=first.commit_sha, branch=first.branch))
@@ -274,6 +278,7 @@ def test_words_from_outside_do_nothing_in_a_commit_or_a_title(build: BuildTown) 
         assert "@all" not in text
 
 
+@pytest.mark.long
 def test_a_commit_credits_who_asked_and_is_signed_off_by_its_author(notes: Town) -> None:
     desk = Desk(notes)
     runner = GitRunner(notes.root / "git-home", committer=Person.parsed("Acme Bot <bot@acme.example>"))
@@ -315,6 +320,7 @@ class AskingForge(LocalForge):
             raise self.refusal
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("refusal", [None, ForgeError("not a collaborator"), ForgeUnavailable("a moment")])
 def test_a_new_draft_gets_its_labels_and_its_reviewer_or_is_up_without(
     notes: Town, refusal: ForgeError | None
@@ -336,6 +342,7 @@ def test_a_new_draft_gets_its_labels_and_its_reviewer_or_is_up_without(
     assert len(forge.asked) == 1, "once it is up, what people do with it stays"
 
 
+@pytest.mark.long
 def test_a_forge_without_labels_and_requests_is_asked_for_neither(notes: Town) -> None:
     desk = Desk(notes)
     forge = FaultyForge(LocalForge(notes.root / "forge"))
@@ -363,6 +370,7 @@ class CheckingForge(LocalForge):
         return "1"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("refusal", [None, PermissionRefused("checks: write is missing")])
 def test_the_pushed_commit_gets_a_check_where_the_forge_has_them(
     notes: Town, refusal: ForgeError | None
@@ -381,6 +389,7 @@ def test_the_pushed_commit_gets_a_check_where_the_forge_has_them(
         assert done.tree[:12] in check.title and check.summary == done.body
 
 
+@pytest.mark.long
 def test_unfinished_work_gets_no_check(notes: Town) -> None:
     desk = Desk(notes)
     forge = CheckingForge(notes.root / "forge")

@@ -160,6 +160,7 @@ def test_nothing_leads_out_of_the_tree(work: Path, command: str) -> None:
     assert secret.read_text() == "secret words\n"
 
 
+@pytest.mark.long
 def test_view_numbers_lines_and_goes_on(work: Path) -> None:
     (work / "long").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
     code, text = call(work, "view", "long")
@@ -188,6 +189,7 @@ def test_view_bounds_width_refuses_binaries_and_lists_directories(work: Path) ->
     ]
 
 
+@pytest.mark.long
 def test_search_finds_with_place_and_skips_what_is_no_source(work: Path) -> None:
     (work / ".git").mkdir()
     (work / ".git/config").write_text("return a - b\n")

@@ -51,6 +51,7 @@ def test_a_mirror_is_found_by_forge_and_id_not_by_name(world: World) -> None:
     assert {path.parent for path in paths} == {first.path.parent}
 
 
+@pytest.mark.long
 def test_git_works_for_the_agent_in_its_decoy(world: World) -> None:
     first = world.commit(
         {"a.py": "one\n", "win.txt": "a\r\nb\n", ".gitattributes": "* text=auto eol=crlf\n"}, "first"

@@ -172,6 +172,7 @@ def test_full_disk_is_a_deliberate_error_and_then_all_is_well(file_database: Dat
         connection.execute("INSERT INTO body_packs VALUES (1, 'now', zeroblob(9000))")
 
 
+@pytest.mark.long
 def test_log_does_not_grow_behind_readers_and_is_cut_when_idle(file_database: Database) -> None:
     for number in range(1, 40):
         with file_database.write() as connection:

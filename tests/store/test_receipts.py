@@ -118,6 +118,7 @@ def test_the_chain_is_read_from_a_file_beside_its_service(
     assert read_receipts(tmp_path / "fixwright.db") == [kept]
 
 
+@pytest.mark.long
 def test_a_database_from_before_receipts_is_named(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     connection = sqlite3.connect(path)

@@ -42,11 +42,13 @@ def up(notes: Town) -> Town:
     return notes
 
 
+@pytest.mark.long
 def test_a_maintainer_who_runs_our_check_again_gets_another_attempt(up: Town) -> None:
     rerun(up, up.maintainer, up.task.wip_sha)
     assert up.decisions()[-1] == "resumed" and up.task.state is State.QUEUED
 
 
+@pytest.mark.long
 def test_all_others_get_none(up: Town) -> None:
     rerun(up, up.stranger, up.task.wip_sha)
     assert up.decisions()[-1] == "not permitted"

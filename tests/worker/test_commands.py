@@ -36,6 +36,7 @@ def test_every_command_is_known_to_the_help() -> None:
     assert set(COMMANDS) == set(Verb) - {Verb.UNKNOWN}
 
 
+@pytest.mark.long
 def test_status_says_where_it_stands_and_who_is_next(notes: Town) -> None:
     issue = blocked(notes)
     said = answer(notes, issue, "/fixwright status")
@@ -62,6 +63,7 @@ def test_explain_shows_what_was_tried_and_what_it_cost(notes: Town) -> None:
     assert "`fixwright/issue-" in said and "Spent on this issue: $" in said
 
 
+@pytest.mark.long
 def test_help_lists_what_each_command_may_do_here(notes: Town) -> None:
     issue = blocked(notes)
     said = answer(notes, issue, "/fixwright help")
@@ -70,6 +72,7 @@ def test_help_lists_what_each_command_may_do_here(notes: Town) -> None:
     assert "(up to $8.00)" in said and "(nothing waits for one here)" in said
 
 
+@pytest.mark.long
 def test_what_is_no_command_gets_the_help_once_per_issue(notes: Town) -> None:
     issue = blocked(notes)
     said = answer(notes, issue, "/fixwright resume, please")
@@ -78,6 +81,7 @@ def test_what_is_no_command_gets_the_help_once_per_issue(notes: Town) -> None:
     assert notes.stands == (State.BLOCKED, Reason.NEEDS_INFORMATION)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("verb", "what"), [("approve", "Nothing waits for an approval"), ("plan", "No plan waits")]
 )
@@ -87,6 +91,7 @@ def test_where_nothing_waits_it_is_said(notes: Town, verb: str, what: str) -> No
     assert notes.decisions()[-1] == f"{verb}: nothing waits"
 
 
+@pytest.mark.long
 def test_people_without_the_right_are_told_once_each_and_ignored(notes: Town) -> None:
     issue = blocked(notes)
     for command in ("run", "status", "explode", "help"):
@@ -104,6 +109,7 @@ def test_a_command_that_changes_nothing_is_answered(notes: Town) -> None:
     assert "**`/fixwright resume` changes nothing now.**" in said and "it is next" in said
 
 
+@pytest.mark.long
 def test_a_maintainers_comment_is_shown_to_be_seen(notes: Town) -> None:
     issue = blocked(notes)
     notes.comment(issue, "/fixwright status")
@@ -113,6 +119,7 @@ def test_a_maintainers_comment_is_shown_to_be_seen(notes: Town) -> None:
     assert (who.id, how) == (notes.world.bot.id, "eyes")
 
 
+@pytest.mark.long
 def test_a_name_calls_us_and_nobody_elses(notes: Town) -> None:
     issue = blocked(notes)
     assert answer(notes, issue, "@somebody cancel") == ""
@@ -270,6 +277,7 @@ def test_one_who_has_lost_the_right_since_is_withdrawn_with_a_word(notes: Town) 
     assert not notes.cast.briefs
 
 
+@pytest.mark.long
 def test_a_forge_that_cannot_react_is_no_trouble(notes: Town) -> None:
     class Silent(LocalForge):
         def react(self, issue: IssueRef, comment_id: str, reaction: str) -> None:
@@ -283,6 +291,7 @@ def test_a_forge_that_cannot_react_is_no_trouble(notes: Town) -> None:
     assert notes.stands == (State.CANCELLED, Reason.WITHDRAWN)
 
 
+@pytest.mark.long
 def test_a_maintainer_with_maintain_access_may_raise_the_budget_by_name(notes: Town) -> None:
     issue = blocked(notes)
     other = notes.world.create_user("robin")

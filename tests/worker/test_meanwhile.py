@@ -34,6 +34,7 @@ def lock(town: Town, issue: IssueRef) -> None:
     town.world.lock_issue(issue, town.maintainer)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", [take_label, close, cancel, delete])
 def test_f122_work_that_is_no_longer_wanted_stops_in_the_middle_of_a_command(notes: Town, act: Act) -> None:
     issue = notes.issue("docs")

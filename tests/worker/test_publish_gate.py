@@ -96,6 +96,7 @@ def test_a_name_must_be_that_of_what_waits(gated: Town, name: str, goes_on: bool
     assert bool(gated.branches) is goes_on
 
 
+@pytest.mark.long
 def test_strangers_approve_nothing(gated: Town) -> None:
     issue = held(gated)
     for by in (gated.stranger, gated.world.bot):
@@ -236,6 +237,7 @@ def test_a_secret_is_not_shown_and_the_hidden_is_named(gated: Town) -> None:
     assert "⟨U+200B⟩" in comment and "hunter2" not in comment
 
 
+@pytest.mark.long
 def test_a_long_difference_is_clipped_and_kept_whole(gated: Town) -> None:
     issue = held(gated, "seq -f 'A line of a lamp that is long enough, %g' 3000 > README.md")
     comment = shown(gated, issue)

@@ -62,6 +62,7 @@ def guarded(notes: Town) -> Town:
     return notes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("error", "state"),
     [

@@ -96,6 +96,7 @@ def test_a_repository_without_tests_may_get_its_first_ones(build: BuildTown) -> 
     assert town.stands == (State.IN_REVIEW, None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("files", "words"),
     [
@@ -131,6 +132,7 @@ def test_f120_an_archived_repository(calc: Town) -> None:
 # -- the machine and the money ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_sandbox_that_does_not_hold_runs_nothing(calc: Town) -> None:
     class NoSandbox(Stage):
         def open(self, policy: SandboxPolicy) -> SandboxSession:

@@ -73,6 +73,7 @@ def test_a_transcript_is_packed_some_time_after_its_attempt_and_can_still_be_rea
     assert packed_path(path).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_the_transcript_of_an_attempt_that_goes_on_is_left_alone(notes: Town) -> None:
     notes.issue("docs")
     loop = notes.loop(plays(WRITE, "true stop"))
@@ -194,6 +195,7 @@ def test_an_ended_tasks_work_is_kept_for_a_while(notes: Town) -> None:
     assert mirror(notes).attempts() == frozenset()
 
 
+@pytest.mark.long
 def test_the_longest_unused_mirror_goes_first_and_no_more_than_needed(notes: Town) -> None:
     notes.loop()
     for number, name in enumerate(("one", "two", "three")):

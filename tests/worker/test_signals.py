@@ -156,6 +156,7 @@ def test_f118_a_bot_with_write_access_commands_nothing(notes: Town) -> None:
     assert not notes.loop(plays(WRITE)).turn()
 
 
+@pytest.mark.long
 def test_a_forge_that_is_not_configured_any_more_harms_no_other(notes: Town) -> None:
     issue = blocked(notes)
     notes.comment(issue, "/fixwright resume")

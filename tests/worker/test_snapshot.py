@@ -75,6 +75,7 @@ def test_a_maintainer_who_asks_again_asks_on_the_text_as_it_stands(
         assert notes.text(issue).count(NOTICE) == 1, "the last edit came after the word"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", ["/fixwright budget 6", "/fixwright allow " + "a" * 40])
 def test_other_commands_ask_for_no_text(notes: Town, word: str) -> None:
     issue = notes.issue("docs", body="Which one?")

@@ -143,6 +143,7 @@ def test_stopping_again_and_again_uses_nothing_up(build: BuildTown, again: int) 
     assert town.task.attempts == 1
 
 
+@pytest.mark.long
 def test_what_a_stop_breaks_is_not_blamed_on_the_sandbox(build: BuildTown) -> None:
     town = build(CALC)
     town.issue()

@@ -100,6 +100,7 @@ def test_a_late_writer_changes_nothing(notes: Town) -> None:
     assert seen == [(notes.task, notes.attempts, notes.transcript(), notes.text(issue), notes.branches)]
 
 
+@pytest.mark.long
 def test_a_late_worker_that_only_has_to_publish_publishes_nothing(notes: Town) -> None:
     notes.issue("docs")
     loop = notes.loop(plays(WRITE))

@@ -61,6 +61,7 @@ def test_a_webhook_comes_as_github_sends_it(receiver: Receiver, issue: IssueRef)
     assert isinstance(event, IssueLabelled) and (event.label, event.issue.number) == ("bug", issue.number)
 
 
+@pytest.mark.long
 def test_a_webhook_that_failed_is_listed_and_sent_again(
     home: GithubHome, receiver: Receiver, issue: IssueRef
 ) -> None:

@@ -153,6 +153,7 @@ def test_it_complains_as_a_strict_provider_would(endpoint: ScriptedModel, change
     assert said in answer.json()["error"]["message"]
 
 
+@pytest.mark.long
 def test_unknown_models_pages_bodies_and_keys_are_refused(endpoint: ScriptedModel) -> None:
     assert post(endpoint, "other", [USER]).json()["error"]["code"] == "model_not_found"
     root = endpoint.base_url

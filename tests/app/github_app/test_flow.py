@@ -30,6 +30,7 @@ def ask(github: Github, flow: ManifestFlow, session: str = "s", wishes: Wishes =
     return back["state"][0], back["code"][0]
 
 
+@pytest.mark.long
 def test_an_app_is_asked_for_with_the_least_that_works_and_put_in_place(
     github: Github, flow: ManifestFlow, data: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_another_browser_another_state_or_none_is_not_accepted(github: Github, f
     flow.finish("s", state, code)
 
 
+@pytest.mark.long
 def test_a_code_works_once_and_a_reload_shows_the_same(github: Github, flow: ManifestFlow) -> None:
     state, code = ask(github, flow)
     done = flow.finish("s", state, code)
@@ -161,6 +163,7 @@ def test_an_answer_that_is_no_app_is_refused_and_its_words_not_repeated(
     github.state.broken.clear()  # its judge objects to some of these, too
 
 
+@pytest.mark.long
 def test_what_is_only_odd_is_taken_and_made_harmless(github: Github, flow: ManifestFlow) -> None:
     state, code = ask(github, flow)
     github.state.conversion = {
@@ -213,6 +216,7 @@ def test_a_github_in_trouble_can_be_asked_again(github: Github, flow: ManifestFl
     assert flow.finish("s", state, code).app.id == str(APP_ID)
 
 
+@pytest.mark.long
 def test_keys_that_cannot_be_stored_are_kept_in_mind(
     github: Github, hours: Hours, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from providers.github.manifest import Wishes
 from tests.app.github_app.conftest import HERE, PUBLIC, Github, Hours, Setup, enter, hasty, stamp_of, wish
 
 
+@pytest.mark.long
 def test_the_way_from_the_code_to_the_app(github: Github, setup: Setup) -> None:
     browser = setup.browser()
     page = browser.get("/setup")
@@ -281,6 +282,7 @@ def test_each_page_finds_its_style(setup: Setup) -> None:
         assert href is not None and browser.get(urlsplit(href[1]).path).status_code == 200
 
 
+@pytest.mark.long
 def test_a_github_that_is_slow_does_not_hold_up_the_other_tabs(github: Github, setup: Setup) -> None:
     browser = setup.opened()
     back = github.press(wish(browser).text)

@@ -184,6 +184,7 @@ def test_root_makes_the_files_for_the_user_whose_directory_it_is(tmp_path: Path)
     assert {each.stat().st_uid for each in [directory, *directory.iterdir()]} == {12345}
 
 
+@pytest.mark.long
 def test_a_reader_never_sees_half_of_it(tmp_path: Path) -> None:
     keep(tmp_path)
     ended, seen = threading.Event(), set()

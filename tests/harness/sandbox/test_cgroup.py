@@ -48,6 +48,7 @@ def test_a_session_leaves_no_group(delegation: Delegation, policy, uid: int | No
     assert not any(list(parent.glob(f"fixwright-{os.getpid()}-*")) for parent in delegation.parents.values())
 
 
+@pytest.mark.long
 def test_without_groups_memory_is_watched_all_the_same(policy, uid: int | None) -> None:
     sandbox = BubblewrapSandbox(uid=uid, nice=False, cgroups=False)
     hog = "python3 -c 'import time; kept = bytearray(40 << 20); time.sleep(60)'"

@@ -431,6 +431,7 @@ else:
 """
 
 
+@pytest.mark.long
 def test_an_engine_that_runs_things_on_the_host_is_found_out_before_anything_runs(
     room: Path, reachable: Path, as_root: int
 ) -> None:

@@ -82,6 +82,7 @@ session.run("exec 7>held; setsid sleep 300 & trap '' TERM; sleep 300", 300)
 """
 
 
+@pytest.mark.long
 def test_b22_nothing_outlives_a_killed_worker(policy, room: Path, uid: int | None) -> None:
     os.mkfifo(policy().writable / "held")
     (room / "tree/held").chmod(0o666)

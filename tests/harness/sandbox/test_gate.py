@@ -124,6 +124,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.long
 def test_it_does_not_outlive_a_killed_worker(policy, room: Path, uid: int | None) -> None:
     policy()
     with subprocess.Popen(

@@ -44,6 +44,7 @@ def test_e105_what_a_setup_makes_is_seen_later_and_cannot_be_changed(world: Setu
     prepared.release()
 
 
+@pytest.mark.long
 def test_the_same_setup_is_not_run_twice(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     first = world.set_up(tree, "date +%N >$SETUP_DIR/when")
@@ -72,6 +73,7 @@ def test_whatever_it_depends_on_makes_it_run_again(
     assert not world.set_up(world.commit(changed), *commands, env=env).from_cache
 
 
+@pytest.mark.long
 def test_e105_a_failed_setup_is_told_of_and_never_kept(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     for _ in range(2):
@@ -97,6 +99,7 @@ def test_a17_without_hosts_there_is_no_way_out(world: SetupWorld) -> None:
     assert "proxy" not in seen.output.lower() and "fixwright" not in seen.output
 
 
+@pytest.mark.long
 def test_only_what_git_does_not_track_is_kept(world: SetupWorld) -> None:
     tree = world.commit(FILES)
     prepared = world.set_up(
@@ -186,6 +189,7 @@ def test_a_result_that_cannot_be_read_is_made_anew(world: SetupWorld, broken: st
         prepared.release()
 
 
+@pytest.mark.long
 def test_the_way_out_is_said_before_a_long_output(world: SetupWorld) -> None:
     with pytest.raises(SetupFailed) as failed:
         world.set_up(world.commit(FILES), "for n in $(seq 99); do echo $n $(seq 200); done; exit 1")

@@ -144,6 +144,7 @@ def test_nothing_that_ran_is_no_pass(tmp_path: Path, source: str, note: str) -> 
     assert kind(observed) is ProblemKind.NO_TESTS
 
 
+@pytest.mark.long
 def test_an_exit_status_of_zero_with_failures_is_never_a_pass(tmp_path: Path) -> None:
     observed = run(
         tmp_path,
@@ -214,6 +215,7 @@ def test_a_missing_pytest_is_named(tmp_path: Path) -> None:
     assert "No module named pytest" in problem.lines[0]
 
 
+@pytest.mark.long
 def test_an_unknown_option_of_a_missing_plugin_is_named(tmp_path: Path) -> None:
     files = {"test_a.py": "def test_x(): pass\n", "pytest.ini": "[pytest]\naddopts = --nocover=x\n"}
     observed = run(tmp_path, files)
@@ -228,11 +230,13 @@ def test_a_suite_that_is_red_for_its_own_reasons_is_no_environment_problem(tmp_p
     assert kind(run(tmp_path, {"test_a.py": "def test_x():\n    assert 0\n"})) is None
 
 
+@pytest.mark.long
 def test_a_suite_that_only_lacks_a_service_is_diagnosed(tmp_path: Path) -> None:
     source = "def test_x():\n    raise OSError('[Errno 111] Connection refused')\n"
     assert kind(run(tmp_path, {"test_a.py": source})) is ProblemKind.SERVICE
 
 
+@pytest.mark.long
 def test_a_report_that_is_a_symlink_is_not_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret.xml"
     secret.write_text('<testsuites><testsuite><testcase name="forged"/></testsuite></testsuites>')

@@ -221,6 +221,7 @@ def test_a_renamed_repository(stage: GithubStage, repository_id: str) -> None:
     assert line.standing is Standing.FAIL and "octo/other now" in line.words
 
 
+@pytest.mark.long
 def test_a_public_repository_is_not_worked_on_without_isolation(
     stage: GithubStage, repository_id: str
 ) -> None:

@@ -34,6 +34,7 @@ def commit_on_main(mirror: Mirror) -> str:
     return mirror.commit(mirror.tree_of(base), [base], "Fix it", when=NOON)
 
 
+@pytest.mark.long
 def test_a_branch_is_fetched_and_pushed_with_a_token(
     stage: GithubStage, forge: GithubForge, repository_id: str, mirror: Mirror
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_signature_of_the_app_is_checked(http: httpx.Client, changes: dict[str
     assert http.get("/app", headers=signed(**changes)).status_code == status
 
 
+@pytest.mark.long
 def test_a_token_has_no_more_than_the_installation(
     stage: GithubStage, http: httpx.Client, repository_id: str
 ) -> None:
