@@ -79,9 +79,14 @@ class Beginning:
         return self._carried(last.start_sha, mirror.tree_of(kept), start.sha) or mirror.tree_of(start.sha)
 
     def _never_pushed(self, start: StartPoint) -> str:
-        """Return what the last attempt left at a limit, where it was pushed to no branch; else ""."""
+        """Return what the last attempt left at a limit, where the task never had a branch; else "".
+
+        A branch that is gone was deleted by people, who do not want what was on it.
+        """
         last = self.order.past[-1] if self.order.past else None
-        return last.left if last and last.outcome is Outcome.TASK_LIMIT and not start.branch else ""
+        has_had_a_branch = bool(start.branch or self.order.task.wip_branch)
+        is_left = last is not None and last.outcome is Outcome.TASK_LIMIT and not has_had_a_branch
+        return last.left if last is not None and is_left else ""
 
     def _on_moved_base(self, head: str, branch: str) -> StartPoint:
         """Merge the base into the branch. Where they conflict, start again, or ask if it is people's work."""
