@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -283,7 +284,7 @@ def test_whatever_runs_has_the_words_that_a_shell_would_make(command: str) -> No
     judged = judge(command, CommandPolicy.of(["ls", "cat", "git"]))
     if isinstance(judged, Words) and judged.text is None and not set("*?[]{}~") & set(command):
         script = f"set -f; for word in {command.strip()}; do printf '%s\\0' \"$word\"; done"
-        shown = os.popen(f"bash -c {shlex.quote(script)}").buffer.read()
+        shown = subprocess.run(["bash", "-c", script], capture_output=True, check=False).stdout
         assert shown == b"".join(word.encode() + b"\0" for word in judged.words)
 
 
