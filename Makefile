@@ -4,6 +4,7 @@ VENV := .venv
 TOOLS := .tools
 BIN := $(VENV)/bin
 SCENARIO ?= fix
+PYTEST ?= $(BIN)/python -m pytest
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -18,15 +19,15 @@ demo: setup
 MODEL_STACK := tests/harness/agent
 
 test: setup
-	@$(BIN)/python -m pytest -n 3 $(or $(TESTS),-m "not journey and not long" --ignore=$(MODEL_STACK))
-	@$(if $(TESTS),:,$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long" tests/journeys $(MODEL_STACK))
+	@$(PYTEST) -n 3 $(or $(TESTS),-m "not journey and not long" --ignore=$(MODEL_STACK))
+	@$(if $(TESTS),:,$(PYTEST) -n 2 --dist loadgroup -m "not long" tests/journeys $(MODEL_STACK))
 
 test-long: setup
-	@$(BIN)/python -m pytest -n 3 -m "long and not journey"
+	@$(PYTEST) -n 3 -m "long and not journey"
 
 # Whole runs of the service: scenarios, kills, stops, GitHub.
 test-journeys: setup
-	@$(BIN)/python -m pytest -n 2 -m "long and journey"
+	@$(PYTEST) -n 2 -m "long and journey"
 
 check: setup
 	@$(BIN)/ruff check .
