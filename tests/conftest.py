@@ -1,4 +1,4 @@
-"""Settings for every test: nothing is fetched, and no property test is judged by luck or by how long it takes."""
+"""Settings for every test: nothing is fetched, no property test is judged by luck or by how long it takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # whoever imports it: no test asks the network
 
-# Every day the same examples, so that a red run is about the change; `HYPOTHESIS_PROFILE=search` looks for new ones.
+# Every day the same examples, so that a red run is about the change. The other profile looks for new ones.
 settings.register_profile(
     "search", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
