@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from domain.errors import ConfigurationError
+from domain.file_modes import file_mode
 
 _LONGEST_PATH = 107
 """Bytes that fit into sockaddr_un.sun_path beside its final zero."""
@@ -56,7 +57,7 @@ class BellListener:
     """The listening side: one per data directory. Wake-ups that come between two waits are kept."""
 
     def __init__(self, path: Path) -> None:
-        """Bind the socket, readable and writable by this user alone.
+        """Bind the socket, readable and writable by this user alone, or by the group of a shared directory.
 
         Raises:
             ConfigurationError: another worker listens there, or the path cannot be bound.
@@ -98,7 +99,7 @@ class BellListener:
 
     def _bind(self) -> None:
         # The socket file takes its mode from the socket's inode, so it is never open to others for a moment.
-        os.fchmod(self._socket.fileno(), stat.S_IRUSR | stat.S_IWUSR)
+        os.fchmod(self._socket.fileno(), file_mode(self._path.parent.stat().st_mode))
         with _address(self._path) as address:
             try:
                 self._socket.bind(address)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import sys
 from dataclasses import replace
@@ -45,6 +44,7 @@ from harness.localize import ForgivingLocalizer, localizer_named
 from harness.order import SessionWrapper, as_it_is
 from harness.presenting import Manners
 from harness.prices import PriceList
+from harness.sandbox.capabilities import may_become_others
 from harness.sandbox.choice import SandboxWishes, choose_sandbox
 from harness.setup.cache import SetupCache
 from harness.setup.certificates import certificates
@@ -233,12 +233,12 @@ def _receipt_key(directory: Path) -> Signer:
 
 def sandbox_for(settings: WorkerSettings) -> Sandbox:
     """Return the back end that is set. Raises SandboxError."""
-    uid = settings.sandbox_uid if os.geteuid() == 0 else None
+    uid = settings.sandbox_uid if may_become_others() else None
     return choose_sandbox(_sandbox_wishes(settings, uid))
 
 
 def _bench(settings: WorkerSettings, redact: Redactor) -> Bench:
-    uid = settings.sandbox_uid if os.geteuid() == 0 else None
+    uid = settings.sandbox_uid if may_become_others() else None
     sandbox = sandbox_for(settings)
     owner = (uid, uid) if uid is not None else None
     committer = Person.parsed(settings.sign_off) if settings.sign_off else DEFAULT_COMMITTER

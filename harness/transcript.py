@@ -6,10 +6,12 @@ import gzip
 import json
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from domain.file_modes import inner_mode, read_only_mode
 from domain.text import Redactor
 
 PACKED_SUFFIX = ".gz"
@@ -30,10 +32,11 @@ class Transcript:
         """Write one record; it is on disk when this returns. Raises OSError; then nothing of it counts."""
         line = self._redact(json.dumps(record, ensure_ascii=False, default=str))
         data = line.encode("utf-8", "backslashreplace") + b"\n"
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_directory(self._path.parent)
         unpack(self._path)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
+            _let_group_read(descriptor, self._path.parent)
             if self._ends_mid_line():
                 data = b"\n" + data
             _write_all(descriptor, data)
@@ -111,6 +114,7 @@ class _Beside:
 
     def __enter__(self) -> _Beside:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        _let_group_read(descriptor, self._path.parent)
         self.file = os.fdopen(descriptor, "wb")
         return self
 
@@ -150,3 +154,16 @@ def _write_all(descriptor: int, data: bytes) -> None:
         with suppress(OSError):
             os.ftruncate(descriptor, size)
         raise
+
+
+def _make_directory(path: Path) -> None:
+    """Make the transcripts' directory, for its user alone and the group of a shared data directory."""
+    if not path.is_dir():
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.chmod(inner_mode(path.parent.stat().st_mode))
+
+
+def _let_group_read(descriptor: int, directory: Path) -> None:
+    wanted = read_only_mode(directory.stat().st_mode)
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != wanted:
+        os.fchmod(descriptor, wanted)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -16,8 +17,9 @@ from typing import Literal
 import structlog
 
 from domain.errors import ConfigurationError, StoreUnavailable
+from domain.file_modes import file_mode
 from store.migrate import apply, known_migrations, schema_version
-from store.presence import present
+from store.presence import open_beside, present
 
 WAL_LIMIT = 32 * 2**20
 """Bytes. What the write-ahead log is cut back to when it is reset, and above which it is warned of."""
@@ -287,7 +289,7 @@ def _opening_alone(path: Path) -> Iterator[None]:
     process' first look at it. The lock file is beside the database and is never removed.
     """
     beside = path.with_name(path.name + ".opening")
-    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = open_beside(beside)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -319,7 +321,7 @@ def use_write_ahead_log(connection: sqlite3.Connection, path: Path, patience_sec
 
 
 def _prepare_file(path: Path) -> None:
-    """Check the directory and make the file readable for its owner only."""
+    """Check the directory; close the file to all but its owner and the group of a shared directory."""
     directory = path.absolute().parent
     if not directory.is_dir():
         raise ConfigurationError(f"database {path}: there is no directory {directory}; create it")
@@ -327,12 +329,13 @@ def _prepare_file(path: Path) -> None:
         raise ConfigurationError(f"database {path}: the directory {directory} is not writable for this user")
     if path.is_dir():
         raise ConfigurationError(f"database {path}: this is a directory; give the path of a file in it")
-    try:
+    wanted = file_mode(directory.stat().st_mode)
+    with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        # Not opened here: closing a second descriptor would drop the locks of this process' connections.
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
+    # Not opened here: closing a second descriptor would drop the locks of this process' connections.
+    found = path.stat()
+    if stat.S_IMODE(found.st_mode) != wanted and found.st_uid == os.geteuid():
+        path.chmod(wanted)
 
 
 def _is_busy(error: sqlite3.OperationalError) -> bool:

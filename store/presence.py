@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from domain.errors import ConfigurationError
+from domain.file_modes import file_mode
 
 
 def present(database: Path) -> int:
@@ -51,8 +53,17 @@ def alone(database: Path) -> Iterator[None]:
 
 def _opened(database: Path) -> int:
     beside = database.with_name(database.name + ".in-use")
-    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = open_beside(beside)
     give_to_owner_of(beside.parent, descriptor)
+    return descriptor
+
+
+def open_beside(path: Path) -> int:
+    """Open a lock file in the database's directory, made if need be, for all who use the database."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    found, wanted = os.fstat(descriptor), file_mode(path.parent.stat().st_mode)
+    if stat.S_IMODE(found.st_mode) != wanted and found.st_uid == os.geteuid():
+        os.fchmod(descriptor, wanted)
     return descriptor
 
 

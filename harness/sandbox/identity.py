@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.errors import SandboxError
+from harness.sandbox.capabilities import missing_capabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +22,29 @@ class Identity:
 
 
 def settle_identity(uid: int | None) -> Identity:
-    """Return whom to run as: the given uid when we are root, ourselves when we are not.
+    """Return whom to run as: the given uid where we may become another user, ourselves where we may not.
 
     Raises SandboxError when that would be root, or another user that we cannot become: as uid 0 the kernel
     ignores process limits and gives the host's files away.
     """
     own = os.geteuid()
+    missing = missing_capabilities()
+    if own == 0 and not uid and missing:
+        raise SandboxError(
+            f"commands would run as root: without {', '.join(missing)} this process cannot give them another "
+            "user; give it these capabilities, or start the worker as an ordinary user"
+        )
     if own == 0 and not uid:
         raise SandboxError(
             "commands would run as root: give the sandbox a user id of its own that is not 0, "
             "or start the worker as an ordinary user"
         )
-    if own != 0 and uid not in (None, own):
+    if missing and uid not in (None, own):
         raise SandboxError(
-            f"cannot become user id {uid} without being root: start the worker as root or as that user"
+            f"cannot become user id {uid} without {', '.join(missing)}: start the worker as root, with these "
+            "capabilities, or as that user"
         )
-    if own != 0 or uid is None:
+    if uid is None or uid == own:
         return Identity(uid=own, gid=os.getegid(), separate=False)
     return Identity(uid=uid, gid=_group_of(uid), separate=True)
 

@@ -10,9 +10,10 @@ import pytest
 
 from domain.errors import SandboxError
 from harness.sandbox.bubblewrap import BubblewrapSandbox
-from harness.sandbox.identity import Identity, require_reachable, settle_identity
+from harness.sandbox.identity import Identity, require_reachable
 from harness.sandbox.probe import problems_seen, way_out
 from harness.sandbox.process import Consent, ProcessSandbox
+from tests.harness.sandbox.shoes import in_other_shoes
 
 FULL_CONSENT = Consent(configured=True, allowed=True, private_repository=True)
 
@@ -24,11 +25,26 @@ def test_the_isolation_is_named(bubblewrap: BubblewrapSandbox, uid: int | None) 
     assert without.isolation == f"bubblewrap, {user}, no network, seccomp, no cgroup"
 
 
-def test_another_user_without_being_root_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1234)
-    with pytest.raises(SandboxError, match="4321"):
-        settle_identity(4321)
-    assert settle_identity(None) == Identity(1234, os.getegid(), separate=False)
+SETTLES = """
+from harness.sandbox.identity import settle_identity
+for uid in (4321, None):
+    try:
+        print(settle_identity(uid))
+    except Exception as error:
+        print(error)
+"""
+
+
+def test_another_user_without_the_right_to_become_it_is_refused() -> None:
+    told = in_other_shoes(SETTLES, "--reuid=1234", "--regid=1234", "--clear-groups").splitlines()
+    assert told[0].startswith("cannot become user id 4321 without CAP_CHOWN, ") and "CAP_SETUID" in told[0]
+    assert told[1] == str(Identity(1234, 1234, separate=False))
+
+
+def test_root_without_the_right_to_become_another_user_is_refused() -> None:
+    told = in_other_shoes(SETTLES, "--bounding-set=-kill,-setuid", "--inh-caps=-kill,-setuid").splitlines()
+    assert told[0].startswith("cannot become user id 4321 without CAP_KILL, CAP_SETUID: ")
+    assert told[1].startswith("commands would run as root: without CAP_KILL, CAP_SETUID ")
 
 
 @pytest.mark.parametrize(
