@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tree_sitter import Node
+
 from harness.in_source.layout import Home, Key, Layout, Region, numbered
 from harness.syntax.parsing import LARGEST, parser_of
 
@@ -19,6 +21,14 @@ _GRAMMARS = {
 SUFFIXES = frozenset({*_GRAMMARS, ".js", ".jsx", ".mjs", ".cjs"})
 
 
+def is_own_tests(node: Node) -> bool:
+    """Tell whether a statement holds tests that only vitest runs: a condition on it, and nothing else."""
+    condition = node.child_by_field_name("condition") if node.type == "if_statement" else None
+    if condition is None or not ASKS.fullmatch(condition.text or b""):
+        return False
+    return node.child_by_field_name("alternative") is None
+
+
 def layout_of(source: bytes, suffix: str) -> Layout | None:
     """Return where a file's own tests are; None for one that does not parse."""
     home = {"": Home(len(source))}
@@ -32,10 +42,6 @@ def layout_of(source: bytes, suffix: str) -> Layout | None:
     seen: dict[Key, int] = {}
     regions = []
     for child in root.children:
-        condition = child.child_by_field_name("condition") if child.type == "if_statement" else None
-        if condition is None or not ASKS.fullmatch(condition.text or b""):
-            continue
-        if child.child_by_field_name("alternative") is None:
-            name = numbered("vitest", seen, "")
-            regions.append(Region("", name, child.start_byte, child.end_byte))
+        if is_own_tests(child):
+            regions.append(Region("", numbered("vitest", seen, ""), child.start_byte, child.end_byte))
     return Layout(source, tuple(regions), home)

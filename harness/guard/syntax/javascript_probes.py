@@ -32,7 +32,7 @@ def probed(node: Node, chains: Chains) -> Iterator[Sign]:
     if kind == "member_expression":
         chain = chains.chain(node)
         if re.fullmatch(
-            r"process\.env\.(?:JEST_WORKER_ID|VITEST\w*|MOCHA\w*|NODE_TEST_CONTEXT)|(?:globalThis|global|window)\.(?:it|describe|jest|expect|vi|__karma__|mocha|beforeEach)|import\.meta\.vitest|require\(\)\.main",
+            r"process\.env\.(?:JEST_WORKER_ID|VITEST\w*|MOCHA\w*|NODE_TEST_CONTEXT)|(?:globalThis|global|window)\.(?:it|describe|jest|expect|vi|__karma__|mocha|beforeEach)|(?:import\.meta|…)\.vitest|require\(\)\.main",
             chain,
         ):
             yield Sign(What.PROBE, f"`{chain}`", line)
