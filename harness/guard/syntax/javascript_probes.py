@@ -42,7 +42,7 @@ def probed(node: Node, chains: Chains) -> Iterator[Sign]:
             yield Sign(What.PROBE, f"`typeof {name}`", line)
     elif kind == "switch_statement" and "NODE_ENV" in normal(node.child_by_field_name("value")):
         yield Sign(What.PROBE, "a switch over `NODE_ENV`", line)
-    elif kind == "binary_expression":
+    elif kind == "binary_expression" and node.children[1].type not in {"&&", "||", "??"}:
         text = normal(node)
         if re.search(r"NODE_ENV|APP_ENV|\bMODE\b|npm_lifecycle_event", text) and re.search(
             r"'(?:test|testing|ci)'", text
