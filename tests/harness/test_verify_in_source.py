@@ -1,7 +1,5 @@
 """The three runs where tests stand inside of sources: with the real cargo, and with pytest's doctests."""
 
-# ruff: noqa: E501 - small sources read best on one line
-
 from __future__ import annotations
 
 import shutil

@@ -1,7 +1,5 @@
 """A source with the tests of another version of it: Rust's modules, vitest's blocks, doctest's examples."""
 
-# ruff: noqa: E501 - small sources read best on one line
-
 from __future__ import annotations
 
 import pytest
