@@ -15,6 +15,7 @@ from harness.guard.novelty import only_new, unnamed_novelties
 from harness.guard.rh002 import corrected_expectations, edited_tests
 from harness.guard.tolerance import EditedTest, Seen, excused
 from harness.guard.waivers import waived
+from harness.in_source.unbuilt import says_it_twice
 from harness.red_reasons import beside_the_point
 from harness.runs import FIXED, OWN_CI, Runs
 from harness.steadiness import JUDGED, REPETITIONS, Steadiness
@@ -24,7 +25,9 @@ from harness.testing.compare import (
     broken,
     identity_of,
     is_in,
+    is_unbuilt,
     new_failures,
+    placed,
     red_cases,
     turned_green,
 )
@@ -183,17 +186,48 @@ class Examination:
     def _examine_with_suite(self, plan: TestPlan, baseline: Observed | None) -> _Refusal | None:
         with_tests = self._runs.new_tests(plan) if self._category is Category.BUG else None
         fixed = self._fixed = self._runs.fixed(plan)
-        self._greened = self._deciding(
-            turned_green(
-                baseline=baseline, with_tests=with_tests, fixed=fixed, touched=self._runs.touched_tests()
-            )
-        )
+        with_tests = self._turned(plan, baseline, with_tests, fixed)
         refusal = self._suite_refusal(plan, baseline, fixed)
         if refusal is None and baseline is not None:
             refusal = self._regressions(plan, baseline, fixed)
         if self._category is Category.BUG and (refusal is None or refusal.by_edits):
             refusal = self._not_shown(with_tests, fixed) or refusal or self._unsteady(plan, fixed)
         return refusal
+
+    def _turned(
+        self, plan: TestPlan, baseline: Observed | None, with_tests: Observed | None, fixed: Observed
+    ) -> Observed | None:
+        """Look at what turned green, and return the run of the new tests on the base that showed it.
+
+        Where tests inside of sources do not build on the base, those that do are run alone. If these show
+        nothing, all count as not loaded, as a test file would.
+        """
+        touched = self._runs.touched_tests()
+
+        def greened(run: Observed | None) -> Greened:
+            return self._deciding(
+                turned_green(baseline=baseline, with_tests=run, fixed=fixed, touched=touched)
+            )
+
+        self._greened = greened(with_tests)
+        if (
+            self._greened.tests
+            or with_tests is None
+            or not self._runs.in_source
+            or not is_unbuilt(with_tests)
+        ):
+            return with_tests
+        if says_it_twice(with_tests.output):
+            return with_tests
+        partly = self._runs.new_tests_that_build(plan, with_tests)
+        found = greened(partly) if partly else Greened(tests=())
+        if partly and found.tests:
+            self._greened = found
+            self._notes.append("New tests that do not build without the fix were left out there.")
+            return partly
+        with_tests = placed(with_tests, fixed, [each.path for each in self._runs.in_source])
+        self._greened = greened(with_tests)
+        return with_tests
 
     def _deciding(self, greened: Greened) -> Greened:
         """Keep the tests that the repository knows to vary out of the decision."""

@@ -19,7 +19,13 @@ _MISSING_NAMES = (
     re.compile(r"undefined: (?:[\w.]{0,200}\.)?(\w{1,200})"),
     re.compile(r"\.(\w{1,200}) undefined \(type"),
     re.compile(r"cannot find (?:\w{1,40}(?:, \w{1,40})*(?: or \w{1,40})? )`([\w:]{1,200})`"),
-    re.compile(r"no (?:method|function or associated item|variant|field) (?:named )?`(\w{1,200})`"),
+    re.compile(
+        r"no (?:method|function or associated item|associated (?:item|function)|variant|field)"
+        r"(?: or \w{1,40})? (?:named )?`(\w{1,200})`"
+    ),
+    re.compile(r"unknown field (\w{1,200}) in struct literal|unknown keywords?: :(\w{1,200})"),
+    re.compile(r"Property '(\w{1,200})' does not exist|has no exported member(?: named)? '(\w{1,200})'"),
+    re.compile(r"Cannot find name '(\w{1,200})'"),
     re.compile(r"unresolved import `[\w:]{0,200}?(\w{1,200})`"),
     re.compile(r"(?:^|[\s.(])(\w{1,200})\)? is not a (?:function|constructor)"),
     re.compile(r"(?:^|\s)(\w{1,200}) is not defined"),
@@ -62,7 +68,8 @@ def beside_the_point(cases: Iterable[Case], change: Change, issue_text: str) -> 
 def _missing_names(message: str) -> set[str]:
     found: set[str] = set()
     for pattern in _MISSING_NAMES:
-        for name in pattern.findall(message):
+        for match in pattern.finditer(message):
+            name = next(filter(None, match.groups()), "")
             found |= {name.rsplit(":", 1)[-1], name.replace("-", "_")}
     return found
 

@@ -18,6 +18,7 @@ VERBS = frozenset(
         "diff-tree",
         "fetch",
         "for-each-ref",
+        "hash-object",
         "init",
         "ls-remote",
         "ls-tree",

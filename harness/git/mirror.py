@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
@@ -263,6 +263,11 @@ class Mirror:
         """Return the base tree with these files or directories as another tree has them, or lacks them."""
         with self.throwaway() as place:
             return trees.overlay(self.runner, place, base_tree, from_tree, paths=paths)
+
+    def with_texts(self, tree: str, texts: Mapping[str, bytes]) -> str:
+        """Return a tree with other texts in some of its files, whose modes stay."""
+        with self.throwaway() as place:
+            return trees.with_texts(self.runner, place, tree, texts)
 
     def changes(self, base_tree: str, tree: str) -> tuple[FileChange, ...]:
         """Return every path that differs, in git's order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from domain.errors import GitError
@@ -121,6 +121,21 @@ def overlay(git: GitRunner, place: Place, base_tree: str, from_tree: str, *, pat
         records += f"{entry.mode} {entry.sha}\t".encode() + os.fsencode(path) + b"\0"
     if records:
         git.run(place, "update-index", "--add", "--replace", "-z", "--index-info", stdin=records)
+    return git.run(place, "write-tree").decode().strip()
+
+
+def with_texts(git: GitRunner, place: Place, tree: str, texts: Mapping[str, bytes]) -> str:
+    """Return `tree` with other texts in some of its files. Raises GitError for one that it lacks."""
+    git.run(place, "read-tree", "--", object_name(tree), limits=_LONG)
+    files, records = list_files(git, place, tree), b""
+    for path, text in texts.items():
+        entry = files.get(repository_path(path))
+        if entry is None:
+            raise GitError(f"a text was given for a file that the tree does not have: {path}")
+        written = git.run(place, "hash-object", "-w", "--stdin", stdin=text).decode().strip()
+        records += f"{entry.mode} {object_name(written)}\t".encode() + os.fsencode(path) + b"\0"
+    if records:
+        git.run(place, "update-index", "-z", "--index-info", stdin=records)
     return git.run(place, "write-tree").decode().strip()
 
 

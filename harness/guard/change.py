@@ -47,6 +47,9 @@ class Trees(Protocol):
     def overlay(self, base_tree: str, from_tree: str, paths: Sequence[str]) -> str:
         """Return `base_tree` with `paths` as in `from_tree`; removes those absent there. Raises GitError."""
 
+    def with_texts(self, tree: str, texts: Mapping[str, bytes]) -> str:
+        """Return a tree with other texts in some of its files, whose modes stay. Raises GitError."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:

@@ -28,6 +28,7 @@ from harness.guard.syntax import rh001 as _kept
 from harness.guard.syntax import rh002 as _weaker
 from harness.guard.syntax import rh004 as _parsed
 from harness.guard.syntax import rh009 as _known
+from harness.guard.syntax import rh009_rust as _stand_ins
 from harness.guard.syntax import rh010 as _emptied
 from harness.guard.syntax import sign_rules as _signs
 from harness.guard.waivers import with_ids
@@ -35,7 +36,15 @@ from harness.guard.waivers import with_ids
 RULES: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     *(rh001.check, rh002.check, rh003.check, rh004.check, rh005.check, rh006.check, rh007.check),
     *(rh008.check, rh008_tools.check, rh009.check, rh009_inputs.check, rh010.check, rh011.check, rh012.check),
-    *(_kept.check, _weaker.check, _parsed.check, _known.check, _emptied.check, _signs.check),
+    *(
+        _kept.check,
+        _weaker.check,
+        _parsed.check,
+        _known.check,
+        _stand_ins.check,
+        _emptied.check,
+        _signs.check,
+    ),
     other_languages.check,
 )
 MAX_FINDINGS = 100

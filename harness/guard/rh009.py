@@ -25,10 +25,12 @@ _NAMES = frozenset({"__file__", "__name__", "co_name", "f_code.co_name", "co_fil
 
 
 def check(context: Context) -> Iterator[Finding]:
-    """Yield findings for signs of test detection that the file did not have before."""
+    """Yield findings for signs of test detection that the sources did not have before, here or elsewhere."""
     names = _test_names(context)
+    before: Counter[str] = Counter()
+    for _, pair in context.python_sources():
+        before.update(what for what, _ in _signs(pair.old, names))
     for path, pair in context.python_sources():
-        before = Counter(what for what, _ in _signs(pair.old, names))
         for what, line in _signs(pair.new, names):
             if before[what] > 0:
                 before[what] -= 1

@@ -23,14 +23,18 @@ def check(context: Context) -> Iterator[Finding]:
     """Yield findings where new source compares with literals that only the new tests have."""
     literals = context.new_test_literals
     telling = frozenset(value for value in literals if is_telling(value))
+    before: Counter[str] = Counter()
+    answered: Counter[str] = Counter()
+    for _, pair in context.python_sources():
+        before.update(value for value, _ in _compared(pair.old))
+        answered.update(map(ast.dump, _short_ways(pair.old)))
     for path, pair in context.python_sources():
-        before = Counter(value for value, _ in _compared(pair.old))
         for value, line in _compared(pair.new):
             if before[value] > 0:
                 before[value] -= 1
             elif value in telling:
                 yield critical(RULE, path, line, f"source looks for a test's own input, {value[:60]}", _WHY)
-        yield from _answers(path, pair.old, pair.new, literals)
+        yield from _answers(path, pair.new, answered, literals)
 
 
 def _compared(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
@@ -52,10 +56,12 @@ def _compared(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
 
 
 def _answers(
-    path: str, old: ast.Module | None, new: ast.Module | None, literals: frozenset[str]
+    path: str, new: ast.Module | None, before: Counter[str], literals: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield findings for `if x == 5: return 10` where both literals came with the tests."""
-    before = Counter(ast.dump(node) for node in _short_ways(old))
+    """Yield findings for `if x == 5: return 10` where both literals came with the tests.
+
+    `before` counts those that were there, anywhere in the change.
+    """
     for node in _short_ways(new):
         if before[ast.dump(node)] > 0:
             before[ast.dump(node)] -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.model import RunStatus
 from harness.testing.cases import Case, CaseOutcome, Observed
@@ -68,6 +68,30 @@ def turned_green(
             green.append(identity)
     shown = {path for path in unloaded if any(is_in(fixed.cases[identity], [path]) for identity in green)}
     return Greened(tests=tuple(green), unloaded=tuple(sorted(shown)))
+
+
+def is_unbuilt(observed: Observed) -> bool:
+    """Tell whether some tests of a run could not be built or loaded."""
+    return any(case.collection for case in observed.cases.values())
+
+
+def placed(with_tests: Observed, fixed: Observed, paths: Iterable[str]) -> Observed:
+    """Say of a run in which tests inside of these sources were not built that it is they that did not load.
+
+    A compiler names what it could not build as a whole; which tests belong to it, the other run tells.
+    """
+    if not is_unbuilt(with_tests):
+        return with_tests
+    cases = dict(with_tests.cases)
+    lost = next(case for case in cases.values() if case.collection)
+    for path in paths:
+        for binary in sorted(
+            {i.partition("::")[0] for i, case in fixed.cases.items() if is_in(case, [path])}
+        ):
+            key = f"{path} in {binary}"
+            cases[key] = replace(lost, id=binary, file=path)
+    failed = with_tests.run.failed_ids | (cases.keys() - with_tests.cases.keys())
+    return replace(with_tests, cases=cases, run=replace(with_tests.run, failed_ids=failed))
 
 
 def red_cases(greened: Greened, with_tests: Observed | None) -> list[Case]:

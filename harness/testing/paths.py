@@ -13,6 +13,7 @@ _TEST_FILE = re.compile(
       test_[^/]*\.py | [^/]*_tests?\.py | tests\.py | test\.py
     | [^/]+\.(?:test|spec)\.[cm]?[jt]sx? | (?:test|spec)\.[cm]?[jt]sx?
     | [^/]+_test\.(?:go|rs|cc|cpp|exs|dart|rb) | [^/]+_spec\.rb | test_[^/]+\.rb
+    | (?:tests?|test_[^/]+|[^/]+_tests)\.rs
     | (?:[A-Z]\w*Tests?|Test[A-Z]\w*|\w+IT)\.(?:java|kt|scala|groovy|cs)
     | \w+Test\.php | [^/]+\.(?:t|bats)
     """,

@@ -29,6 +29,7 @@ from harness.guard.syntax.nodes import (
     text_of,
     walk,
 )
+from harness.in_source.javascript import is_own_tests
 
 _TESTS = re.compile(r"(?:[fx])?(?:it|test|specify)(?:\..*)?|Deno\.test|QUnit\.(?:test|only|skip|todo)")
 _SUBTEST = re.compile(r"(?:t|st|tt|sst|assert|ctx)\.test(?:\.(?:skip|only|todo))?")
@@ -112,6 +113,8 @@ class JavaScript(Dialect):
                 return True
             held = in_tests and not _TESTS.fullmatch(chain) and not _HOOKS.fullmatch(chain)
             return held and function_in(node) is not None and _HELD.search(node.text or b"") is not None
+        if is_own_tests(node):
+            return True
         if node.type in {"if_statement", "for_in_statement", "for_statement"}:
             return in_tests and _HELD.search(node.text or b"") is not None
         return node.type in self.opened
@@ -125,12 +128,17 @@ class JavaScript(Dialect):
             return text_of(node.child_by_field_name("name"))
         return ""
 
+    def begins_tests(self, node: Node, extra: tuple[Node, ...]) -> bool:
+        """`if (import.meta.vitest) { … }`."""
+        del extra
+        return is_own_tests(node)
+
     def around(self, node: Node, extra: tuple[Node, ...]) -> tuple[Sign, ...]:
         """Suites that are skipped or run alone, and tests that are made only under a condition."""
         del extra
         if node.type == "call_expression":
             return self._marks(node)
-        if node.type == "if_statement":
+        if node.type == "if_statement" and not is_own_tests(node):
             condition = node.child_by_field_name("condition")
             if truth(condition) is not True:
                 return (Sign(What.SKIP, f"only if {normal(condition)[:60]}", line_of(node)),)
@@ -392,6 +400,3 @@ def _option(pair: Node) -> Sign:
     key, value = string_of(pair.child_by_field_name("key") or pair), pair.child_by_field_name("value")
     when = ALWAYS if truth(value) is True else "on a condition"
     return Sign(What.ONLY if key == "only" else What.SKIP, f"{{{key}: …}} {when}", line_of(pair))
-
-
-_BUILT_IN = re.compile(r"to(?:Be|Equal|StrictEqual|Match|Contain|Throw|Have|Return)\w*")

@@ -32,7 +32,7 @@ def probed(node: Node, chains: Chains) -> Iterator[Sign]:
     if kind == "member_expression":
         chain = chains.chain(node)
         if re.fullmatch(
-            r"process\.env\.(?:JEST_WORKER_ID|VITEST\w*|MOCHA\w*|NODE_TEST_CONTEXT)|(?:globalThis|global|window)\.(?:it|describe|jest|expect|vi|__karma__|mocha|beforeEach)|import\.meta\.vitest|require\(\)\.main",
+            r"process\.env\.(?:JEST_WORKER_ID|VITEST\w*|MOCHA\w*|NODE_TEST_CONTEXT)|(?:globalThis|global|window)\.(?:it|describe|jest|expect|vi|__karma__|mocha|beforeEach)|(?:import\.meta|…)\.vitest|require\(\)\.main",
             chain,
         ):
             yield Sign(What.PROBE, f"`{chain}`", line)
@@ -42,7 +42,7 @@ def probed(node: Node, chains: Chains) -> Iterator[Sign]:
             yield Sign(What.PROBE, f"`typeof {name}`", line)
     elif kind == "switch_statement" and "NODE_ENV" in normal(node.child_by_field_name("value")):
         yield Sign(What.PROBE, "a switch over `NODE_ENV`", line)
-    elif kind == "binary_expression":
+    elif kind == "binary_expression" and node.children[1].type not in {"&&", "||", "??"}:
         text = normal(node)
         if re.search(r"NODE_ENV|APP_ENV|\bMODE\b|npm_lifecycle_event", text) and re.search(
             r"'(?:test|testing|ci)'", text

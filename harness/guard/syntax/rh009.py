@@ -30,14 +30,13 @@ def check(context: Context) -> Iterator[Finding]:
     """Yield findings for what sources have more of than before."""
     names, fresh = _test_names(context), context.new_test_literals
     telling = frozenset(value for value in fresh if is_telling(value))
+    gone = [(file, view) for file in context.files for view in file.gone if not view.unit.in_tests]
+    before = Counter(value for _, view in gone for value, _ in view.compared)
+    known = Counter(value for _, view in gone for value in view.literals.elements())
+    answered = {answer[0] for file, view in gone for answer in _answers(view, file.dialect)}
     for file in context.files:
         if is_others(file.delta):
             continue
-        before = Counter(value for view in file.gone if not view.unit.in_tests for value, _ in view.compared)
-        known = Counter(
-            value for view in file.gone if not view.unit.in_tests for value in view.literals.elements()
-        )
-        answered = {answer[0] for view in file.gone for answer in _answers(view, file.dialect)}
         for view in file.came:
             if view.unit.in_tests:
                 continue

@@ -20,6 +20,7 @@ from harness.guard.syntax.nodes import (
     statements,
     text_of,
 )
+from harness.in_source.rust import ONLY_IN_TESTS
 
 _TEST = re.compile(
     r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest|bench|wasm_bindgen_test|traced_test)\b.*",
@@ -59,9 +60,7 @@ class Rust(Dialect):
 
     def begins_tests(self, node: Node, extra: tuple[Node, ...]) -> bool:
         """`#[cfg(test)] mod tests`."""
-        return node.type == "mod_item" and any(
-            re.match(r"#\[\s*cfg\((?:test\)|all\(test\b|any\(test\b)", text_of(item)) for item in extra
-        )
+        return node.type == "mod_item" and any(ONLY_IN_TESTS.match(item.text or b"") for item in extra)
 
     def owner(self, node: Node) -> str:
         """A module's name, or the type that methods belong to."""

@@ -9,6 +9,7 @@ from domain.model import Finding
 from harness.guard.context import Context, critical, warning
 from harness.guard.syntax.files import SyntaxFile, is_others
 from harness.guard.syntax.model import Sign, What
+from harness.guard.syntax.swallows import SWALLOWS, Place, fresh
 from harness.guard.syntax.view import View, view_of
 
 _SWALLOWED = "An error that is swallowed looks like success: to callers, and to the tests."
@@ -25,14 +26,32 @@ def check(context: Context) -> Iterator[Finding]:
     before = Counter(
         (sign.what, sign.key) for file in context.files for view in file.gone for sign in view.signs
     )
+    dropped: list[tuple[SyntaxFile, Place]] = []
     for file in context.files:
         for view in file.came:
             for sign in view.signs:
                 key = (sign.what, sign.key)
-                if before[key] > 0:
+                if sign.what in SWALLOWS:
+                    dropped.append((file, Place(view, sign)))
+                elif before[key] > 0:
                     before[key] -= 1
                 else:
                     yield from _judged(file, view, sign)
+    if dropped:
+        yield from _dropped(context, dropped)
+
+
+def _dropped(context: Context, came: list[tuple[SyntaxFile, Place]]) -> Iterator[Finding]:
+    gone = (
+        Place(view, sign)
+        for file in context.files
+        for view in file.gone
+        for sign in view.signs
+        if sign.what in SWALLOWS
+    )
+    files = {id(place): file for file, place in came}
+    for place in fresh(gone, [place for _, place in came]):
+        yield from _judged(files[id(place)], place.view, place.sign)
 
 
 def _judged(file: SyntaxFile, view: View, sign: Sign) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from harness.testing.adapters.adapter import Adapter, Evidence, Extension, asks, case_id, unloaded
@@ -32,6 +33,8 @@ _DOCTESTS = re.compile(r"^[ \t]*Doc-tests (\S{1,200})[ \t]*\r?$")
 _TEST = re.compile(
     r"^test (.{1,500}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, .{0,500})?(?: <[\d.]{1,12}s>)?\r?$"
 )
+_EXAMPLE = re.compile(r"(.{1,400}?) \(line (\d{1,9})\)(.{0,100})", re.DOTALL)
+"""A documentation test: its line moves with whatever is written above it, and is no part of its name."""
 _RESULT = re.compile(r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored")
 _STDOUT_OF = re.compile(r"^---- (.{1,500}?) (?:stdout|stderr) ----\r?$")
 _NOT_BUILT = re.compile(r"^error: could not compile `([^`]{1,200})` \((.{1,200}?)\)")
@@ -187,10 +190,12 @@ class _Sections:
         )
         self.agrees = self.agrees and seen == counted
         self._sections += 1
-        for name, outcome in self._open.items():
+        names = _lasting(self._open)
+        for reported, outcome in self._open.items():
+            name = names[reported]
             file = self._file_of(name)
             identity = f"{self._label}::{name}"
-            message = clipped("\n".join(self._messages.get(name, [])).strip())
+            message = clipped("\n".join(self._messages.get(reported, [])).strip())
             self._cases[identity] = Case(id=identity, file=file, name=name, outcome=outcome, message=message)
         self._open, self._told = {}, ""
 
@@ -208,6 +213,18 @@ class _Sections:
                 if path in known:
                     return path
         return self._file
+
+
+def _lasting(reported: Iterable[str]) -> dict[str, str]:
+    """Return names that do not change when lines move: the second example of an item is `… #2`."""
+    names = {each: each for each in reported}
+    matches = [match for each in names if (match := _EXAMPLE.fullmatch(each))]
+    seen: Counter[str] = Counter()
+    for match in sorted(matches, key=lambda match: int(match[2])):
+        plain = match[1] + match[3]
+        seen[plain] += 1
+        names[match[0]] = plain if seen[plain] == 1 else f"{plain} #{seen[plain]}"
+    return names
 
 
 def _subcommand(arguments: Sequence[str]) -> str:

@@ -139,6 +139,12 @@ class GitTrees:
                 entries[path] = source[path]
         return self._written(entries)
 
+    def with_texts(self, tree: str, texts: Mapping[str, bytes]) -> str:
+        entries = self._entries(tree)
+        for path, text in texts.items():
+            entries[path] = (entries[path][0], self._git("hash-object", "-w", "--stdin", stdin=text).strip())
+        return self._written(entries)
+
     def fresh(self, tree: str) -> Path:
         self._count += 1
         checkout = self._directory / f"checkout-{self._count}"
