@@ -303,6 +303,27 @@ def guard_check(
     raise typer.Exit(status)
 
 
+workspace = typer.Typer(help="Changes of a working copy.", no_args_is_help=True, add_completion=False)
+cli.add_typer(workspace, name="workspace")
+
+
+@workspace.callback()
+def workspace_root() -> None:
+    """Hold the commands about a working copy together."""
+
+
+@workspace.command("recover")
+def workspace_recover(
+    repo: Annotated[Path, typer.Option("--repo", help="The working copy.")] = Path(),
+    keep: Annotated[bool, typer.Option("--keep", help="Keep it as it is now, instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the receipt as JSON.")] = False,
+) -> None:
+    """Put a working copy back to what it was before a change whose process died; nothing to do is fine."""
+    from app.workspace_recovery import recover
+
+    typer.echo(recover(repo, keep=keep, as_json=as_json), nl=False)
+
+
 @cli.command()
 def demo(
     scenario: Annotated[
