@@ -325,6 +325,18 @@ def workspace_recover(
 
 
 @cli.command()
+def mcp(
+    repo: Annotated[
+        Path, typer.Option("--repo", help="The checked-out repository; nothing else is seen.")
+    ] = Path(),
+) -> None:
+    """Serve localization, guard, transactions and symbols to an MCP client over standard input and output."""
+    from app.mcp.start import start
+
+    start(repo)
+
+
+@cli.command()
 def demo(
     scenario: Annotated[
         str, typer.Option("--scenario", "-s", help="What to show; `list` names all scenarios.")

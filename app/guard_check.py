@@ -40,7 +40,9 @@ def check(question: Question, *, as_json: bool) -> tuple[str, int]:
         with looking_at(question.repository) as checkout:
             judged = _judged(checkout, question.diff, purpose)
     except GitError as error:
-        raise ConfigurationError(f"{one_line(question.diff, 200)}: {_words(error, question)}") from None
+        raise ConfigurationError(
+            f"{one_line(question.diff, 200)}: {why_not(error, question.repository)}"
+        ) from None
     said = _as_json(judged) if as_json else _as_lines(judged)
     return said, REFUSED if judged.refused else CLEAN
 
@@ -72,14 +74,15 @@ def _read(file: Path, limit: int) -> bytes:
         raise ConfigurationError(f"{file}: cannot be read: {error.strerror}") from None
 
 
-def _words(error: GitError, question: Question) -> str:
-    """Say what is wrong, and what would be right."""
+def why_not(error: GitError, repository: Path) -> str:
+    """Say why a change cannot be judged or applied, and what would be right."""
     said = str(error)
     if "No valid patches" in said or "unrecognized input" in said:
         return "is no unified diff; give one, as `git diff` prints it, or a range such as main..HEAD"
     if "git apply failed" in said:
-        place = question.repository
-        return f"does not fit what is in {place}, neither as committed nor as it is: {one_line(said, 500)}"
+        return (
+            f"does not fit what is in {repository}, neither as committed nor as it is: {one_line(said, 500)}"
+        )
     return one_line(said, 500)
 
 
