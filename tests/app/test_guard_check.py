@@ -81,6 +81,7 @@ def test_commits_by_range_by_where_they_parted_and_alone(repository: Path) -> No
     assert _check(repository, "main~1").output.splitlines()[-1].startswith("2 files, compared with nothing")
 
 
+@pytest.mark.long
 def test_a_patch_for_what_is_not_committed_and_one_that_is_committed(repository: Path) -> None:
     (repository / "calc.py").write_text(SOURCE.replace("n + n", "2 * n"))
     patch = "--- calc.py\n+++ calc.py\n@@ -2 +2 @@\n-    return 2 * n\n+    return n * 2\n"
@@ -93,6 +94,7 @@ def test_a_patch_for_what_is_not_committed_and_one_that_is_committed(repository:
     assert "which has the patch already" in _check(repository, "-", said=shown).output
 
 
+@pytest.mark.long
 def test_protected_paths_of_the_repository_and_secrets_count(repository: Path) -> None:
     (repository / ".fixwright.yml").write_text("protected_paths:\n  - calc.py\n")
     _commit(repository, "protect")
@@ -106,6 +108,7 @@ def test_protected_paths_of_the_repository_and_secrets_count(repository: Path) -
     assert token not in said.output
 
 
+@pytest.mark.long
 def test_nothing_is_written_into_the_repository(repository: Path) -> None:
     patch = _weaker(repository)
     before = {path: path.stat().st_mtime_ns for path in repository.rglob("*")}
