@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from domain.errors import ConfigurationError, FixwrightError
+from domain.model import Category
 
 cli = typer.Typer(
     name="fixwright",
@@ -270,6 +271,69 @@ def localize(
 
     question = Question(repo, issue, failing_output, top, budget)
     typer.echo(answer(question, as_json=as_json), nl=False)
+
+
+guard = typer.Typer(help="Judge changes as the service does.", no_args_is_help=True, add_completion=False)
+cli.add_typer(guard, name="guard")
+
+
+@guard.callback()
+def guard_root() -> None:
+    """Hold the commands about the guard together."""
+
+
+@guard.command("check")
+def guard_check(
+    diff: Annotated[
+        str, typer.Argument(help="A unified diff's file, `-` for standard input, or commits: A..B, A...B, A.")
+    ],
+    repo: Annotated[Path, typer.Option("--repo", help="The checked-out repository that it is for.")] = Path(),
+    category: Annotated[Category, typer.Option("--category", help="What the change is for.")] = Category.BUG,
+    issue: Annotated[
+        Path | None, typer.Option("--issue", help="A file with the issue, which may name what may change.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Print what the guard finds; exit status 0: nothing refuses it, 1: something does, 2: cannot be read."""
+    from app.guard_check import Question, check
+
+    question = Question(diff=diff, repository=repo, category=category, issue=issue)
+    text, status = check(question, as_json=as_json)
+    typer.echo(text, nl=False)
+    raise typer.Exit(status)
+
+
+workspace = typer.Typer(help="Changes of a working copy.", no_args_is_help=True, add_completion=False)
+cli.add_typer(workspace, name="workspace")
+
+
+@workspace.callback()
+def workspace_root() -> None:
+    """Hold the commands about a working copy together."""
+
+
+@workspace.command("recover")
+def workspace_recover(
+    repo: Annotated[Path, typer.Option("--repo", help="The working copy.")] = Path(),
+    keep: Annotated[bool, typer.Option("--keep", help="Keep it as it is now, instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the receipt as JSON.")] = False,
+) -> None:
+    """Put a working copy back to what it was before a change whose process died; nothing to do is fine."""
+    from app.workspace_recovery import recover
+
+    typer.echo(recover(repo, keep=keep, as_json=as_json), nl=False)
+
+
+@cli.command()
+def mcp(
+    repo: Annotated[
+        Path, typer.Option("--repo", help="The checked-out repository; nothing else is seen.")
+    ] = Path(),
+) -> None:
+    """Serve localization, guard, transactions and symbols to an MCP client over standard input and output."""
+    from app.mcp.start import start
+
+    start(repo)
 
 
 @cli.command()

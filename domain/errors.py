@@ -17,6 +17,7 @@ FixwrightError
 │   ├── CredentialRefused   the remote did not take the credential; a newly minted one may do
 │   └── GitUnavailable      the remote may answer later (network, 5xx, time-out)
 │       └── DiskFull        ... or our own disk have room again
+├── TransactionError        a transaction on a working copy cannot be begun, kept or taken back; says the way out
 ├── SandboxError            the sandbox cannot be had, or does not hold; nothing was run unprotected
 ├── PolicyRefusal           a change breaks a rule that stands before any commit (carries findings)
 ├── AgentFailure            the agent's process ended without a report
@@ -114,6 +115,10 @@ class GitUnavailable(GitError):
 
 class DiskFull(GitUnavailable):
     """There was no room on our disk for a mirror, a worktree or a transcript; nothing half written counts."""
+
+
+class TransactionError(FixwrightError):
+    """A transaction on a working copy cannot be begun, kept or taken back; the message says the way out."""
 
 
 class SandboxError(FixwrightError):

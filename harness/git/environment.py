@@ -9,6 +9,7 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 VERBS = frozenset(
     {
+        "apply",
         "cat-file",
         "check-attr",
         "check-ignore",
@@ -36,7 +37,7 @@ VERBS = frozenset(
         "write-tree",
     }
 )
-"""Plumbing only: none of these reads a worktree's own configuration or starts anything from it."""
+"""None of these reads a worktree's own configuration or starts anything; `apply` works on an index alone."""
 
 ATTRIBUTES = "* -text !eol !crlf -ident !working-tree-encoding\n"
 """For `info/attributes`, which outranks every `.gitattributes`: bytes go in and out as they are."""

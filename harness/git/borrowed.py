@@ -1,0 +1,137 @@
+"""A checked-out repository, looked at without writing into it: a throw-away one borrows its objects."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from domain.errors import GitError
+from harness.git.environment import ATTRIBUTES
+from harness.git.mirror import Mirror
+from harness.git.patching import Patched, patched
+from harness.git.runner import GitRunner, Place
+from harness.git.values import repository_path
+
+_POINTER_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A directory of somebody's, with or without a history. `mirror` is ours, and gone afterwards.
+
+    `root` is the working copy's top directory; `git_dir` is None where there is no history.
+    """
+
+    root: Path
+    git_dir: Path | None
+    mirror: Mirror
+
+    def commit(self, name: str) -> str:
+        """Return the commit that a branch, tag, hash or the like means. Raises GitError."""
+        if self.git_dir is None:
+            raise GitError(f"{self.root} is no git repository: it has no {name[:100]!r}")
+        done = self.mirror.runner.call(
+            Place(git_dir=self.git_dir),
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            name + "^{commit}",
+        )
+        if done.code != 0:
+            raise GitError(f"no commit is known as {name[:100]!r} in {self.root}")
+        return done.output.decode().strip()
+
+    def as_it_is(self, paths: Sequence[str]) -> str:
+        """Return a tree of these files of the working copy, as they are now. Raises GitError."""
+        records = b"".join(os.fsencode(repository_path(path)) + b"\0" for path in paths)
+        with self.mirror.throwaway(work_tree=self.root) as place:
+            runner = self.mirror.runner
+            runner.run(place, "read-tree", "--empty")
+            if records:
+                runner.run(place, "update-index", "--add", "--remove", "-z", "--stdin", stdin=records)
+            return runner.run(place, "write-tree").decode().strip()
+
+    def with_patch(self, patch: bytes, base_tree: str | None = None) -> Patched:
+        """Return what a patch makes of a tree (None: of the working copy as it is). Raises GitError."""
+        base = (lambda _: base_tree) if base_tree is not None else self.as_it_is
+        return patched(self.mirror, patch, base)
+
+    def without_patch(self, patch: bytes) -> Patched:
+        """Return what a patch that the working copy has already has made of it. Raises GitError."""
+        taken_back = patched(self.mirror, patch, self.as_it_is, reverse=True)
+        return Patched(base_tree=taken_back.tree, tree=taken_back.base_tree, paths=taken_back.paths)
+
+
+@contextmanager
+def looking_at(directory: Path, *, upwards: bool = True) -> Iterator[Checkout]:
+    """Yield a directory's checkout: that of the repository around it, else the directory alone.
+
+    Without `upwards`, nothing above the directory is looked at. Raises GitError.
+    """
+    place = directory.resolve()
+    root, git_dir = _found(place, place.parents if upwards else ())
+    scratch = Path(tempfile.mkdtemp(prefix="fixwright-look-"))
+    try:
+        runner = GitRunner(scratch / "home")
+        _create(scratch / "borrowed.git", runner, git_dir)
+        yield Checkout(root, git_dir, Mirror(scratch / "borrowed.git", runner))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def git_directory(root: Path) -> Path | None:
+    """Return the repository behind a working copy's top directory, that of a linked one too, or None."""
+    entry = root / ".git"
+    if entry.is_dir():
+        return entry
+    try:
+        said = entry.read_bytes()[:_POINTER_BYTES]
+    except OSError:
+        return None
+    named = os.fsdecode(said).strip().removeprefix("gitdir:").strip()
+    found = (root / named).resolve()
+    return found if said.startswith(b"gitdir:") and found.is_dir() else None
+
+
+def _found(directory: Path, above: Sequence[Path]) -> tuple[Path, Path | None]:
+    if (directory / "HEAD").is_file() and (directory / "objects").is_dir():
+        return directory, directory
+    for root in (directory, *above):
+        if git_dir := git_directory(root):
+            return root, git_dir
+    return directory, None
+
+
+def _create(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
+    """Make the throw-away repository; objects that it lacks are read where `git_dir` has them."""
+    wanted = []
+    if git_dir is not None:
+        told = runner.run(Place(git_dir=git_dir), "rev-parse", "--show-object-format")
+        wanted = [f"--object-format={told.decode().strip()}"]
+    runner.run(Place(git_dir=path), "init", "--bare", "--quiet", "--template=", *wanted, "--", str(path))
+    (path / "info").mkdir(exist_ok=True)
+    (path / "info" / "attributes").write_text(ATTRIBUTES)
+    if git_dir is None:
+        return
+    common = _common(git_dir)
+    lent = str(common / "objects")
+    if "\n" in lent or lent.startswith('"'):
+        raise GitError(f"a path like {lent!r} cannot be borrowed from")
+    (path / "objects" / "info").mkdir(exist_ok=True)
+    (path / "objects" / "info" / "alternates").write_bytes(os.fsencode(lent) + b"\n")
+    if (common / "shallow").is_file():
+        shutil.copyfile(common / "shallow", path / "shallow")
+
+
+def _common(git_dir: Path) -> Path:
+    try:
+        said = (git_dir / "commondir").read_bytes()[:_POINTER_BYTES]
+    except OSError:
+        return git_dir
+    return (git_dir / os.fsdecode(said).strip()).resolve()
