@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from domain.model import TestRun
 from harness.baseline import Baseline
 from harness.document_links import Site
 from harness.guard.change import Change, Trees
+from harness.testing.adapters.adapter import Planted
 from harness.testing.cases import Observed
 from harness.testing.paths import is_test_file, is_test_side
 from harness.testing.plan import TestPlan
@@ -17,6 +18,7 @@ BASE, BASE_WITH_TESTS = "base", "base + new tests"
 FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
 BASE_AGAIN = "base, again"
 OWN_CI = "this repository's own CI"
+CONTROL = "control"
 BASE_DOCUMENTATION, DOCUMENTATION = "base documentation", "documentation"
 BASE_WITH_TESTS_AGAIN, FIXED_AGAIN = "base + new tests, again", "fixed, new tests again"
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -46,6 +48,22 @@ class Runs:
         """Run the unchanged base once more, whole or some of its test files."""
         return self._run(BASE_AGAIN, plan, self._baseline.tree, targets)
 
+    def control(
+        self, plan: TestPlan, tree: str, planted: Sequence[Planted], targets: Iterable[str]
+    ) -> Observed:
+        """Run some test files of a tree with tests planted that must fail; the caller makes the record of it."""
+        deadline = self._baseline.section.timeout_seconds
+        return self._bench.run(
+            RunRequest(
+                name=CONTROL,
+                plan=plan,
+                tree=tree,
+                deadline_seconds=deadline,
+                targets=tuple(targets),
+                planted=tuple(planted),
+            )
+        )
+
     def new_tests(self, plan: TestPlan, name: str = BASE_WITH_TESTS) -> Observed | None:
         """Run the change's own tests on the base code, or return None if it has none."""
         tree = self.base_with_new_tests()
@@ -72,9 +90,17 @@ class Runs:
         paths = [path for path in self._change.paths if is_test_side(path) and deltas[path].new is not None]
         return self._trees.overlay(self._change.base_tree, self._change.tree, paths)
 
+    def paths_of(self, tree: str) -> frozenset[str]:
+        """Return the files of a tree. Raises GitError."""
+        return frozenset(changed.path for changed in self._trees.changes(EMPTY_TREE, tree))
+
+    def text_of(self, tree: str, path: str) -> str:
+        """Return a file of a tree, "" for none. Raises GitError."""
+        return (self._trees.read_file(tree, path) or b"").decode("utf-8", "surrogateescape")
+
     def site(self, tree: str) -> Site:
         """Return a tree as the links in its documents see it. Raises GitError."""
-        paths = frozenset(changed.path for changed in self._trees.changes(EMPTY_TREE, tree))
+        paths = self.paths_of(tree)
 
         def read(path: str) -> str:
             return (self._trees.read_file(tree, path) or b"").decode("utf-8", "replace")
