@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from domain.model import Category, Check, Finding, RunStatus, Severity, Verdict
 from harness.allowed_tests import still_binding, still_missed
 from harness.baseline import Baseline
+from harness.control import Control
 from harness.document_checks import DocumentChecks
 from harness.guard.change import Change, Trees
 from harness.guard.check import guard
@@ -75,6 +76,7 @@ class Examination:
         self._category, self._issue_text = category, issue_text
         self._runs = Runs(trees, bench, change, baseline)
         self._steadiness = Steadiness(self._runs, baseline)
+        self._control = Control(self._runs, baseline, change.tree)
         self._documents = DocumentChecks(self._runs, change, baseline.docs, baseline.place)
         self._notes: list[str] = []
         self._findings: tuple[Finding, ...] = ()
@@ -129,7 +131,7 @@ class Examination:
             environment=refusal is not None and refusal.environment,
             flaky=tuple(sorted(self._steadiness.flaky))[:MAX_LISTED],
             flaky_baseline=refusal is not None and refusal.flaky_baseline,
-            checks=(*self._documents.made, *self._left_to_ci()),
+            checks=tuple(filter(None, (*self._documents.made, self._control.check, *self._left_to_ci()))),
         )
 
     def _left_to_ci(self) -> tuple[Check, ...]:
@@ -192,7 +194,14 @@ class Examination:
             refusal = self._regressions(plan, baseline, fixed)
         if self._category is Category.BUG and (refusal is None or refusal.by_edits):
             refusal = self._not_shown(with_tests, fixed) or refusal or self._unsteady(plan, fixed)
-        return refusal
+        return refusal or self._unbelievable(plan, fixed)
+
+    def _unbelievable(self, plan: TestPlan, fixed: Observed) -> _Refusal | None:
+        """Refuse reports that would not have told of a failure."""
+        if all(map(is_documentation, self._change.paths)):
+            return None
+        why = self._control.refusal(plan, fixed, self._greened.tests)
+        return _Refusal(why) if why else None
 
     def _turned(
         self, plan: TestPlan, baseline: Observed | None, with_tests: Observed | None, fixed: Observed
@@ -325,7 +334,7 @@ class Examination:
         What varies on the base is flaky there, and decides nothing. What varies on the fix alone is its own.
         """
         greened = set(self._greened.tests)
-        varied = self._steadiness.varied(plan, fixed.run, greened)
+        varied = self._steadiness.varied(plan, fixed, greened, self._control)
         if varied.on_fix:
             return _Refusal(
                 f"Flaky: {_some(varied.on_fix)} came out differently when run again on the same fixed code."

@@ -12,6 +12,7 @@ from harness.document_links import Site
 from harness.guard.change import Change, Trees
 from harness.in_source.edits import in_source_edits
 from harness.in_source.unbuilt import without_broken
+from harness.testing.adapters.adapter import Planted
 from harness.testing.cases import Observed
 from harness.testing.compare import is_in, is_unbuilt
 from harness.testing.paths import is_documentation, is_source, is_test_file, is_test_side
@@ -22,6 +23,7 @@ BASE, BASE_WITH_TESTS = "base", "base + new tests"
 FIXED, FIXED_ORIGINAL_TESTS = "fixed", "fixed, original tests"
 BASE_AGAIN = "base, again"
 OWN_CI = "this repository's own CI"
+CONTROL = "control"
 BASE_DOCUMENTATION, DOCUMENTATION = "base documentation", "documentation"
 BASE_WITH_TESTS_AGAIN, FIXED_AGAIN = "base + new tests, again", "fixed, new tests again"
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -57,6 +59,22 @@ class Runs:
     def base_again(self, plan: TestPlan, targets: Iterable[str] = ()) -> Observed:
         """Run the unchanged base once more, whole or some of its test files."""
         return self._run(BASE_AGAIN, plan, self._baseline.tree, targets)
+
+    def control(
+        self, plan: TestPlan, tree: str, planted: Sequence[Planted], targets: Iterable[str]
+    ) -> Observed:
+        """Run some test files of a tree with tests planted that must fail; the caller makes the record of it."""
+        deadline = self._baseline.section.timeout_seconds
+        return self._bench.run(
+            RunRequest(
+                name=CONTROL,
+                plan=plan,
+                tree=tree,
+                deadline_seconds=deadline,
+                targets=tuple(targets),
+                planted=tuple(planted),
+            )
+        )
 
     def new_tests(self, plan: TestPlan, name: str = BASE_WITH_TESTS) -> Observed | None:
         """Run the change's own tests on the base code, or return None if it has none."""
@@ -128,9 +146,17 @@ class Runs:
             if is_source(path) and path not in paths
         )
 
+    def paths_of(self, tree: str) -> frozenset[str]:
+        """Return the files of a tree. Raises GitError."""
+        return frozenset(changed.path for changed in self._trees.changes(EMPTY_TREE, tree))
+
+    def text_of(self, tree: str, path: str) -> str:
+        """Return a file of a tree, "" for none. Raises GitError."""
+        return (self._trees.read_file(tree, path) or b"").decode("utf-8", "surrogateescape")
+
     def site(self, tree: str) -> Site:
         """Return a tree as the links in its documents see it. Raises GitError."""
-        paths = frozenset(changed.path for changed in self._trees.changes(EMPTY_TREE, tree))
+        paths = self.paths_of(tree)
 
         def read(path: str) -> str:
             return (self._trees.read_file(tree, path) or b"").decode("utf-8", "replace")

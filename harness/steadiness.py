@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 
 from domain.model import RunStatus, TestRun
 from harness.baseline import Baseline
+from harness.control import Control
 from harness.runs import BASE, BASE_WITH_TESTS, BASE_WITH_TESTS_AGAIN, Runs
+from harness.testing.cases import Observed
 from harness.testing.compare import identity_of
 from harness.testing.paths import is_test_file
 from harness.testing.plan import TestPlan
@@ -71,21 +73,22 @@ class Steadiness:
                 break
         return left
 
-    def varied(self, plan: TestPlan, fixed: TestRun, targets: Iterable[str]) -> Varied:
-        """Run the target tests again, on the base and on the fix."""
+    def varied(self, plan: TestPlan, fixed: Observed, targets: Iterable[str], control: Control) -> Varied:
+        """Run the target tests again, on the base and on the fix; the last time with the control."""
         wanted = frozenset(targets)
         first = self._runs.named(BASE_WITH_TESTS, BASE)
         nothing = Varied(on_base=frozenset(), on_fix=frozenset(), times=REPETITIONS + 1)
         if first is None or wanted.isdisjoint(first.failed_ids):
             return nothing
         times = REPETITIONS
-        while times and times * (first.seconds + fixed.seconds) > REPETITION_SECONDS:
+        while times and times * (first.seconds + fixed.run.seconds) > REPETITION_SECONDS:
             times -= 1
         on_base = self._varied_on_base(plan, first, wanted, times)
         on_fix: frozenset[str] = frozenset()
         files = self._runs.targets() if first.name == BASE_WITH_TESTS else self._files_of(wanted)
-        for _ in range(times if wanted - on_base else 0):
-            on_fix |= wanted & self._runs.fixed_again(plan, files).run.failed_ids
+        for turn in range(times if wanted - on_base else 0):
+            again = control.repetition(plan, fixed, wanted, files) if turn == times - 1 else None
+            on_fix |= wanted & (again or self._runs.fixed_again(plan, files)).run.failed_ids
         return Varied(on_base=on_base, on_fix=on_fix - on_base, times=times + 1)
 
     def _varied_on_base(

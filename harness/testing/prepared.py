@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +21,21 @@ _SEPARATORS = {"TOX_OVERRIDE": ";"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What is given to the sandbox's shell, and what a person would type to see the same."""
+    """What is given to the sandbox's shell, and what a person would type to see the same.
+
+    `secret` stands before the names of the run's own files, so that nothing finds them that does not look.
+    """
 
     command: str
     shown: str
     env: Mapping[str, str]
     extension: Extension
     adapter: Adapter
+    secret: str
+
+    def place(self, name: str) -> str:
+        """Return where a report, or the output, lies in the scratch directory."""
+        return f"{self.secret}-{name}"
 
 
 def prepare(plan: TestPlan, targets: Sequence[str] = ()) -> Prepared:
@@ -45,8 +54,20 @@ def prepare(plan: TestPlan, targets: Sequence[str] = ()) -> Prepared:
     added = dict(extension.env)
     if plan.reach is Reach.ENVIRONMENT:
         added.update(extension.env_behind)
+    secret = secrets.token_hex(8)
+    for name in filter(None, (extension.report, OUTPUT_FILE)):
+        command = command.replace(f"{SCRATCH}/{name}", f"{SCRATCH}/{secret}-{name}")
+        added = {
+            variable: value.replace(f"{SCRATCH}/{name}", f"{SCRATCH}/{secret}-{name}")
+            for variable, value in added.items()
+        }
     return Prepared(
-        command=command, shown=shown, env=_merged(plan.env, added), extension=extension, adapter=adapter
+        command=command,
+        shown=shown,
+        env=_merged(plan.env, added),
+        extension=extension,
+        adapter=adapter,
+        secret=secret,
     )
 
 

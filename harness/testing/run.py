@@ -13,7 +13,7 @@ from domain.model import CommandResult, RunStatus, TestRun
 from domain.ports import Sandbox, SandboxPolicy
 from domain.repo_config import TestSection
 from domain.text import clip, plain
-from harness.testing.adapters.adapter import WORK, Evidence
+from harness.testing.adapters.adapter import WORK, Evidence, Planted
 from harness.testing.cases import Observed, Reading
 from harness.testing.detect import detect
 from harness.testing.files import read_file, walk
@@ -41,7 +41,8 @@ class Checkouts(Protocol):
 class RunRequest:
     """What to run: the plan, on which tree, under which name, for how long, and on which test files only.
 
-    No `targets` means the whole suite; they are ignored by plans that cannot be narrowed.
+    No `targets` means the whole suite; they are ignored by plans that cannot be narrowed. `planted` are files
+    that are put into the checkout, or in the place of its own.
     """
 
     name: str
@@ -49,6 +50,7 @@ class RunRequest:
     tree: str
     deadline_seconds: float
     targets: Sequence[str] = ()
+    planted: Sequence[Planted] = ()
 
     def begun(self, isolation: str) -> TestRun:
         """Return the record of this run as far as it is known when it begins."""
@@ -156,6 +158,8 @@ class TestBench:
 
     def _run_in(self, request: RunRequest, checkout: Path, scratch: Path) -> Observed:
         prepared = prepare(request.plan, request.targets)
+        for planted in request.planted:
+            (checkout / planted.path).write_bytes(planted.text.encode("utf-8", "surrogateescape"))
         for name, content in prepared.extension.files.items():
             (scratch / name).write_bytes(content)
             (scratch / name).chmod(0o644)
@@ -196,13 +200,13 @@ class _Before:
         extension = self.prepared.extension
         reports: tuple[bytes, ...] = ()
         if extension.report:
-            report = read_file(scratch, extension.report, MAX_BYTES + 1)
+            report = read_file(scratch, self.prepared.place(extension.report), MAX_BYTES + 1)
             reports = (report,) if report and len(report) <= MAX_BYTES else ()
         if extension.reports:
             reports = new_reports(find_reports(self.checkout, extension.reports, MAX_BYTES), self.reports)
         output = result.output
         if self.prepared.adapter.captures:
-            raw = read_file(scratch, OUTPUT_FILE, MAX_BYTES) or b""
+            raw = read_file(scratch, self.prepared.place(OUTPUT_FILE), MAX_BYTES) or b""
             output = "\n".join(filter(None, [raw.decode("utf-8", "replace"), output]))
         return Evidence(
             reports=reports,

@@ -68,6 +68,19 @@ class Evidence:
         return found[0] if len(found) == 1 else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A file of a checkout as it has to be for a test of ours to run beside the others."""
+
+    path: str
+    text: str
+
+    @classmethod
+    def at(cls, path: str, text: str) -> Planted | None:
+        """Return a planted file, or None for a text that could not be made."""
+        return cls(path, text) if text else None
+
+
 class Adapter:
     """How one test runner is dealt with. The base serves any command whose output counts its tests."""
 
@@ -96,6 +109,13 @@ class Adapter:
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Return what is added to a call so that only the tests in `paths` run, "" if there is no way."""
         return ""
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Return a test file with a test in it that must fail, and whose id will hold `name` in some case.
+
+        None where that cannot be had; `name` is a word of small letters.
+        """
+        return None
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Return what a run's report says, or None if there is none that can be read."""

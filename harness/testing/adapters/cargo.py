@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from harness.testing.adapters.adapter import Adapter, Evidence, Extension, asks, case_id, unloaded
+from harness.testing.adapters.adapter import Adapter, Evidence, Extension, Planted, asks, case_id, unloaded
 from harness.testing.calls import Call
 from harness.testing.cases import Case, CaseOutcome, Reading, reading_of
 from harness.testing.json_report import clipped
 from harness.testing.output_lines import read_counts, read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import rust_test
 
 _QUESTIONS = frozenset(
     {*("--no-run", "--list", "--version", "-V", "--help", "-h", "--dry-run", "--print", "--no-tests")}
@@ -77,6 +78,10 @@ class CargoAdapter(Adapter):
             return ""
         return " ".join(f"--test {name}" for name in names)
 
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a function at the end of the file."""
+        return Planted.at(path, rust_test(text, name)) if path.endswith(".rs") else None
+
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the lines, binary by binary; where their number is not what each one counted, only counts."""
         sections = _Sections(evidence)
@@ -115,6 +120,10 @@ class NextestAdapter(Adapter):
                 "CARGO_TERM_COLOR": "never",
             },
         )
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a function at the end of the file."""
+        return Planted.at(path, rust_test(text, name)) if path.endswith(".rs") else None
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read one line for each test."""

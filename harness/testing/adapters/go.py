@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from harness.testing.adapters.adapter import Adapter, Evidence, Extension, asks
+from harness.testing.adapters.adapter import Adapter, Evidence, Extension, Planted, asks
 from harness.testing.calls import Call
 from harness.testing.cases import Reading
 from harness.testing.go_json import go_output, read_go_events, read_go_lines
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import go_test_file
 
 _QUESTIONS = frozenset({"-list", "-c", "-n", "-exec", "--list", "--exec", "-h", "-help", "--help"})
 
@@ -37,6 +38,13 @@ class GoAdapter(Adapter):
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Leave it whole: packages cannot be added to `./...` to make it fewer."""
         return ""
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a file of its own in the same package."""
+        directory, sign, file = path.rpartition("/")
+        if not file.endswith("_test.go"):
+            return None
+        return Planted.at(f"{directory}{sign}{name}_test.go", go_test_file(text, name))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the events; without any, the lines that were printed."""

@@ -10,6 +10,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     case_id,
     positional,
@@ -21,6 +22,7 @@ from harness.testing.cases import Case, CaseOutcome, Reading, reading_of
 from harness.testing.json_report import clipped, number, objects, read_json, text, texts
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import global_javascript_test
 
 _REPORT = "fixwright-jest.json"
 _QUESTIONS = frozenset(
@@ -60,6 +62,10 @@ class JestAdapter(Adapter):
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Name the files by their paths, not as patterns."""
         return "" if positional(arguments) else f"--runTestsByPath {quoted_paths(paths)}"
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a test at the end of the file."""
+        return Planted(path, global_javascript_test(text, name))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report; without one, the counts that were printed."""

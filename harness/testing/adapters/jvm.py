@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from harness.testing.adapters.adapter import Adapter, Evidence, Extension, asks
+from harness.testing.adapters.adapter import Adapter, Evidence, Extension, Planted, asks
 from harness.testing.calls import Call
 from harness.testing.cases import Reading, reading_of
 from harness.testing.junit import RawCase, read_junit
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import jvm_test
 
 _MAVEN_SKIPS = ("-DskipTests", "-Dmaven.test.skip", "-DskipITs=true", "-Dmaven.test.skip.exec")
 _MAVEN_HIDES = ("-Dmaven.test.failure.ignore", "-DtestFailureIgnore", "-Dsurefire.testFailureIgnore")
@@ -27,6 +28,12 @@ class _JvmAdapter(Adapter):
     def extension(self, arguments: Sequence[str] = ()) -> Extension:
         """Look for the reports where the tool leaves them."""
         return Extension(reports=self.patterns)
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a method in the test class."""
+        if not path.endswith((".java", ".kt")):
+            return None
+        return Planted.at(path, jvm_test(text, name, is_kotlin=path.endswith(".kt")))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read all reports together; one that is broken makes the whole reading so."""

@@ -10,6 +10,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     case_id,
     quoted_paths,
@@ -19,6 +20,7 @@ from harness.testing.cases import Case, CaseOutcome, Reading, reading_of
 from harness.testing.json_report import clipped, number, objects, read_json, text
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import global_javascript_test
 
 _REPORT = "fixwright-mocha.json"
 _QUESTIONS = frozenset(
@@ -47,6 +49,10 @@ class MochaAdapter(Adapter):
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Name the files. What a configuration names is run beside them."""
         return quoted_paths(paths)
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a test at the end of the file."""
+        return Planted(path, global_javascript_test(text, name))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report, from its file or from the output; without one, the counts that were printed."""

@@ -12,6 +12,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     case_id,
     positional,
@@ -23,6 +24,7 @@ from harness.testing.cases import Case, CaseOutcome, Reading, reading_of
 from harness.testing.json_report import MAX_BYTES, clipped, number, text, texts
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import imported_javascript_test
 
 _REPORT = "fixwright-node.jsonl"
 _REPORTER = "fixwright-node-reporter.mjs"
@@ -58,6 +60,11 @@ class NodeAdapter(Adapter):
         return (
             "" if positional(arguments, frozenset({"--import", "-r", "--require"})) else quoted_paths(paths)
         )
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a test at the end of the file."""
+        by_name = {".mjs": True, ".mts": True, ".cjs": False, ".cts": False}.get(path[-4:])
+        return Planted.at(path, imported_javascript_test(text, name, "node:test", is_module=by_name))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read our reporter's lines; a Node that knows no reporters prints TAP."""

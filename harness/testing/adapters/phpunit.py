@@ -10,6 +10,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     positional,
     quoted_paths,
@@ -19,6 +20,7 @@ from harness.testing.cases import Reading
 from harness.testing.junit import read_junit
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import php_test
 
 _REPORT = "fixwright-phpunit.xml"
 _QUESTIONS = frozenset(
@@ -66,6 +68,10 @@ class PhpunitAdapter(Adapter):
         )
         is_one = len(paths) == 1 and not positional(arguments, with_values)
         return quoted_paths(paths) if is_one else ""
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a method, or Pest's closure."""
+        return Planted.at(path, php_test(text, name))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report; without one, the counts that were printed."""

@@ -11,6 +11,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     positional,
     quoted_paths,
@@ -19,6 +20,7 @@ from harness.testing.calls import Call
 from harness.testing.cases import Reading
 from harness.testing.junit import read_junit
 from harness.testing.plan import Runner
+from harness.testing.planting import python_test
 
 REPORT = "fixwright-results.xml"
 _OPTIONS = (
@@ -61,6 +63,10 @@ class PytestAdapter(Adapter):
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Name the files, where the call names none itself."""
         return "" if positional(arguments, _WITH_VALUES) else quoted_paths(paths)
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a function, and a method where there are test cases."""
+        return Planted(path, python_test(text, name, functions=True)) if path.endswith(".py") else None
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report; there is nothing else to go by."""

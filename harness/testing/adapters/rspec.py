@@ -11,6 +11,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     case_id,
     positional,
@@ -22,6 +23,7 @@ from harness.testing.cases import Case, CaseOutcome, Reading, reading_of
 from harness.testing.json_report import clipped, number, objects, read_json, text, texts
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import ruby_example
 
 _REPORT = "fixwright-rspec.json"
 _OUTCOMES = {"passed": CaseOutcome.PASSED, "failed": CaseOutcome.FAILED, "pending": CaseOutcome.SKIPPED}
@@ -56,6 +58,10 @@ class RspecAdapter(Adapter):
             {"--format", "-f", "--out", "-o", "--tag", "-t", "--require", "-r", "-I", "--seed"}
         )
         return "" if positional(arguments, with_values) else quoted_paths(paths)
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant an example group of its own."""
+        return Planted.at(path, ruby_example(text, name))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report; without one, the counts that were printed."""

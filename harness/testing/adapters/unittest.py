@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import ClassVar
 
-from harness.testing.adapters.adapter import SCRATCH, Adapter, Evidence, Extension, asks
+from harness.testing.adapters.adapter import SCRATCH, Adapter, Evidence, Extension, Planted, asks
 from harness.testing.calls import Call
 from harness.testing.cases import Reading
 from harness.testing.junit import read_junit
 from harness.testing.plan import Runner
+from harness.testing.planting import python_test
 
 REPORT = "fixwright-results.xml"
 RECORDER = "fixwright-unittest.py"
@@ -35,6 +36,10 @@ class UnittestAdapter(Adapter):
         """Put the recorder there."""
         source = resources.files("harness.testing").joinpath("unittest_recorder.py").read_bytes()
         return Extension(files={RECORDER: source}, report=REPORT)
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a test case."""
+        return Planted(path, python_test(text, name, functions=False)) if path.endswith(".py") else None
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report; there is nothing else to go by."""

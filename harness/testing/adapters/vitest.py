@@ -10,6 +10,7 @@ from harness.testing.adapters.adapter import (
     Adapter,
     Evidence,
     Extension,
+    Planted,
     asks,
     positional,
     quoted_paths,
@@ -19,6 +20,7 @@ from harness.testing.calls import Call
 from harness.testing.cases import Reading
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
+from harness.testing.planting import imported_javascript_test
 
 _REPORT = "fixwright-vitest.json"
 _QUESTIONS = frozenset({"--version", "-v", "--help", "-h", "--clearCache", "--mergeReports"})
@@ -50,6 +52,10 @@ class VitestAdapter(Adapter):
         """Name the files: vitest runs those whose path holds what is given."""
         given = [word for word in positional(arguments) if word not in _MODES]
         return "" if given else quoted_paths(paths).replace("./", "")
+
+    def planted(self, path: str, text: str, name: str) -> Planted | None:
+        """Plant a test at the end of the file."""
+        return Planted.at(path, imported_javascript_test(text, name, "vitest", is_module=True))
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read the report; without one, the counts that were printed."""
