@@ -9,7 +9,7 @@ PYTEST ?= $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long test-journeys check setup memory crash kills load spend-proof bench-door bench-sandbox \
-	bench-stop bench-localize guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
+	bench-stop bench-stream bench-localize guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
 
 demo: setup
 	@$(BIN)/fixwright demo --scenario "$(SCENARIO)" $(if $(FORGE),--forge "$(FORGE)") $(if $(CASE),--case "$(CASE)")
@@ -115,3 +115,7 @@ redteam-bites: setup
 bench-localize: setup
 	@$(BIN)/python -m evals.localize "$(or $(DATA),.cache/localize)" $(if $(ALL),--all) \
 		$(if $(ARCHIVES),--archives "$(ARCHIVES)") $(if $(STRATEGIES),--strategies "$(STRATEGIES)")
+
+# Streams of a task to many idle listeners: memory, how soon news arrive, a SIGTERM.  make bench-stream CLIENTS=90
+bench-stream: setup
+	@$(BIN)/python -m evals.bench_stream --clients "$(or $(CLIENTS),50)"

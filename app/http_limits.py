@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 from types import FrameType
 
 import structlog
@@ -105,6 +106,12 @@ class PunctualServer(uvicorn.Server):
         if self._ending is not None and self._ending.is_asked:
             self.should_exit = True
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Tell those who answer without an end of their own, then end as uvicorn does."""
+        if self._ending is not None:
+            self._ending.is_asked = True
+        await super().shutdown(sockets)
 
     def _sweep(self) -> None:
         for connection in list(self.server_state.connections):

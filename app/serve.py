@@ -12,6 +12,8 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
+from app.api.application import PREFIX, api_application
+from app.api.wiring import api_parts
 from app.clock import SystemClock
 from app.console_view import Reading
 from app.group_commit import DeliveryWriter
@@ -64,9 +66,10 @@ def serve(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> None
     if settings.awaits_app:
         _serve_setup(settings)
         return
-    application = build(settings, dialects)
+    ending = Ending()
+    application = build(settings, dialects, ending)
     with _listen(settings.host, settings.port) as listener:
-        _run(application, listener, Ending())
+        _run(application, listener, ending)
     log.info("stopped")
 
 
@@ -85,8 +88,12 @@ def _serve_setup(settings: WebSettings) -> None:
         start_anew()
 
 
-def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGIApp:
+def build(
+    settings: WebSettings, dialects: Mapping[str, WebhookDialect], ending: Ending | None = None
+) -> ASGIApp:
     """Join the parts of the web application on the settings' database.
+
+    Answers without an end of their own end once `ending` was asked for.
 
     Raises:
         ConfigurationError: the data directory or the database cannot be used.
@@ -116,7 +123,14 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
         daily_cap=settings.max_daily_cost_usd,
         service_cap=settings.max_daily_cost_total_usd,
     )
-    return create_app(door, writer, console_router(reading, token) if token else None, settings.data_dir)
+    api = api_parts(settings, database, writer, ending or Ending())
+    return create_app(
+        door,
+        writer,
+        console_router(reading, token) if token else None,
+        settings.data_dir,
+        mounted={PREFIX: api_application(api)} if token else {},
+    )
 
 
 def webhook_dialects() -> dict[str, WebhookDialect]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import structlog
 from fastapi import APIRouter, FastAPI
@@ -41,9 +42,16 @@ class FrontDoor:
 
 
 def create_app(
-    door: ASGIApp, writer: DeliveryWriter, console: APIRouter | None, data_dir: Path | None = None
+    door: ASGIApp,
+    writer: DeliveryWriter,
+    console: APIRouter | None,
+    data_dir: Path | None = None,
+    *,
+    mounted: Mapping[str, ASGIApp] = MappingProxyType({}),
 ) -> ASGIApp:
     """Return the application. Without a console, its paths answer 404 like any other unknown one.
+
+    `mounted` are applications of their own, each by the beginning of its paths.
 
     Where `data_dir` has no room left, health says so.
     """
@@ -67,6 +75,8 @@ def create_app(
 
     if console is not None:
         behind.include_router(console)
+    for prefix, application in mounted.items():
+        behind.mount(prefix, application)
     return FrontDoor(door, behind)
 
 

@@ -97,7 +97,7 @@ class History:
             rows = connection.execute(
                 "SELECT * FROM task_events WHERE task_id = ? ORDER BY id", (task_id,)
             ).fetchall()
-        return [_event_from(row) for row in rows]
+        return [event_from(row) for row in rows]
 
 
 def _delivery_from(row: sqlite3.Row) -> DeliveryRecord:
@@ -118,7 +118,8 @@ def _delivery_from(row: sqlite3.Row) -> DeliveryRecord:
     )
 
 
-def _event_from(row: sqlite3.Row) -> TaskEvent:
+def event_from(row: sqlite3.Row) -> TaskEvent:
+    """Return a row of `task_events` as a move or a note."""
     return TaskEvent(
         task_id=row["task_id"],
         at=moment_of(row["at"]),
