@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from app.demo.github.exchange import Judge, approve
 from app.demo.github.server import GithubServer
 from app.demo.github.state import APP_ID, GITHUB_HOOKS, GithubState, app_key
 from domain.errors import ConfigurationError
@@ -95,15 +96,15 @@ class LocalHome:
 class GithubHome:
     """A GitHub on loopback: an App with its key, signed webhooks, tokens, git over HTTP."""
 
-    def __init__(self, data: Path, owner: str) -> None:
+    def __init__(self, data: Path, owner: str, judge: Judge = approve) -> None:
         self.name = "github"
-        self._state = GithubState(data / "forge")
-        self._state.install(owner)
-        self.world = self._state.local
+        self.state = GithubState(data / "forge")
+        self.state.install(owner)
+        self.world = self.state.local
         self._key = data / "app.pem"
         self._key.touch(mode=0o600)
         self._key.write_text(app_key())
-        self._server = GithubServer(self._state)
+        self._server = GithubServer(self.state, judge)
 
     def announce_to(self, service: str, secret: str) -> None:
         """See `Home`."""
@@ -129,7 +130,7 @@ class GithubHome:
 
     def summary(self) -> str:
         """See `Home`."""
-        state = self._state
+        state = self.state
         sent = sum(hook.sent_at is not None for hook in self.world.deliveries())
         return (
             f"GitHub's side: API requests {len(state.seen)}, tokens minted {state.minted} "
@@ -139,7 +140,7 @@ class GithubHome:
 
     def problems(self) -> list[str]:
         """See `Home`."""
-        return [f"GitHub: {said}" for said in self._state.broken]
+        return [f"GitHub: {said}" for said in self.state.broken]
 
     def close(self) -> None:
         """See `Home`."""

@@ -80,12 +80,19 @@ def reply(tx: Transaction, pull: sqlite3.Row, thread_id: str, me: Actor, marker:
     for row in _comment_rows(tx, thread):
         if str(row["author_id"]) == me.id and row["body"].rstrip().endswith(marker):
             return str(row["id"])
-    review = tx.run(
-        "INSERT INTO reviews (issue_id, author_id, state, body, created_at) VALUES (?, ?, ?, ?, ?)",
-        *(pull["issue_id"], int(me.id), "commented", "", tx.now),
-    ).lastrowid
-    assert review is not None, "an insert has a row id"
-    return str(_write(tx, thread, review, me, f"{body.rstrip()}\n\n{marker}"))
+    return _answered(tx, pull, thread, me, f"{body.rstrip()}\n\n{marker}")
+
+
+def answer(tx: Transaction, pull: sqlite3.Row, comment_id: str, author: Actor, body: str) -> str:
+    """Answer a comment in its thread, as GitHub's interface has it; "" where no comment has this id."""
+    found = tx.one(
+        "SELECT thread_id FROM thread_comments JOIN threads ON threads.id = thread_id"
+        " WHERE thread_comments.id = ? AND issue_id = ?",
+        *(rows.number_of(comment_id), pull["issue_id"]),
+    )
+    if found is None:
+        return ""
+    return _answered(tx, pull, found["thread_id"], author, body)
 
 
 def request(tx: Transaction, pull: sqlite3.Row, reviewer: Actor) -> None:
@@ -128,6 +135,16 @@ def _write(tx: Transaction, thread: int, review: int, author: Actor, body: str) 
     ).lastrowid
     assert made is not None, "an insert has a row id"
     return made
+
+
+def _answered(tx: Transaction, pull: sqlite3.Row, thread: int, author: Actor, body: str) -> str:
+    """Write into a thread by a review of its own, as every comment is part of one."""
+    review = tx.run(
+        "INSERT INTO reviews (issue_id, author_id, state, body, created_at) VALUES (?, ?, ?, ?, ?)",
+        *(pull["issue_id"], int(author.id), "commented", "", tx.now),
+    ).lastrowid
+    assert review is not None, "an insert has a row id"
+    return str(_write(tx, thread, review, author, body))
 
 
 def _thread_row(tx: Transaction, pull: sqlite3.Row, thread_id: str) -> sqlite3.Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from app.demo.github.exchange import Answer, Refused, Request
 from app.demo.github.refusals import refusing
@@ -14,7 +15,12 @@ from app.demo.github.shapes import (
     pull_json,
     user_json,
 )
-from providers.local import issues, pulls, rows
+from domain.model import Actor
+from domain.ports import CiState
+from providers.local import checks, issues, pulls, reviews, rows
+
+ACTIONS = {"id": 15368, "slug": "github-actions"}
+"""The App that runs an embedded forge's jobs."""
 
 
 def _pulls(here: Here, request: Request, match: re.Match[str]) -> Answer:
@@ -62,7 +68,11 @@ def _request_reviewers(here: Here, request: Request, match: re.Match[str]) -> An
             return Answer(422, {"message": f"Reviews may only be requested from collaborators: {unknown}"})
         asked = here.state.requested_reviewers.setdefault(int(match[1]), [])
         asked += [login for login in request.body["reviewers"] if login not in asked]
-        return Answer(201, pull_json(here, tx, row, whole=True))
+        shown = pull_json(here, tx, row, whole=True)
+    with refusing("ReviewRequest"), here.ground.write() as tx:
+        for login in request.body["reviewers"]:
+            reviews.request(tx, row, Actor(id="", login=login))
+    return Answer(201, shown)
 
 
 def _review_comments(here: Here, request: Request, match: re.Match[str]) -> Answer:
@@ -81,6 +91,9 @@ def _reply(here: Here, request: Request, match: re.Match[str]) -> Answer:
         "updated_at": "2026-01-01T00:00:00Z",
     }
     here.state.review_comments.append(written)
+    with here.ground.write() as tx:
+        row = rows.pull_row(tx, str(here.id), int(match[1]))
+        reviews.answer(tx, row, match[2], here.state.bot, request.body["body"])
     return Answer(201, written)
 
 
@@ -91,7 +104,27 @@ def _check_runs(here: Here, request: Request, match: re.Match[str]) -> Answer:
         for each in here.state.checks
         if each["head_sha"] == match[1] and (name is None or each["name"] == name)
     ]
+    found += [each for each in _jobs(here, match[1]) if name is None or each["name"] == name]
     return paged(here, request, found, wrap="check_runs")
+
+
+def _jobs(here: Here, sha: str) -> list[dict[str, Any]]:
+    """Return as runs what people of the embedded forge say of a commit's jobs."""
+    with here.ground.read() as tx:
+        jobs = checks.status(tx, str(here.id), sha).jobs
+    return [
+        {
+            "id": int(job.job_id),
+            "head_sha": sha,
+            "name": job.name,
+            "status": "in_progress" if job.state is CiState.PENDING else "completed",
+            "conclusion": job.conclusion or None,
+            "external_id": "",
+            "app": ACTIONS,
+        }
+        for job in jobs
+        if job.job_id
+    ]
 
 
 def _make_check(here: Here, request: Request, match: re.Match[str]) -> Answer:
@@ -122,15 +155,18 @@ def _combined_status(here: Here, request: Request, match: re.Match[str]) -> Answ
 
 def _job_log(here: Here, request: Request, match: re.Match[str]) -> Answer:
     if int(match[1]) not in here.state.logs:
-        raise Refused(404, "Not Found")
+        with here.ground.read() as tx:
+            here.state.logs[int(match[1])] = checks.log_tail(tx, str(here.id), match[1], 2**20).encode()
     return Answer(302, None, {"Location": f"{here.state.log_host}/_logs/{match[1]}?sig=x"})
 
 
 def _rerun_job(here: Here, request: Request, match: re.Match[str]) -> Answer:
     run = next((each for each in here.state.checks if each["id"] == int(match[1])), None)
     if run is None:
-        raise Refused(404, "Not Found")
-    run.update(status="queued", conclusion=None)
+        with refusing("Job"), here.ground.write() as tx:
+            checks.rerun(tx, str(here.id), match[1])
+    else:
+        run.update(status="queued", conclusion=None)
     return Answer(201, {})
 
 
