@@ -44,6 +44,7 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
     chores = [
         *_sweeps(settings, shop, serving, database),
         Chore(name="drafts", every_seconds=HOUR, steps=_expiry(settings, shop).steps),
+        *([Chore(name="queue", every_seconds=MINUTE, steps=shop.waiting.steps)] if shop.waiting else []),
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
         Chore(
             name="ci",

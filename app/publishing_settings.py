@@ -67,6 +67,15 @@ class PublishingSettings(BaseSettings):
         examples=["60"],
     )
 
+    status_seconds: Count = Field(
+        default=20,
+        ge=1,
+        le=3600,
+        description="Seconds that pass at least between two changes of an issue's status comment while it is "
+        "worked on.",
+        examples=["20"],
+    )
+
     @property
     def pull_pace(self) -> PullPace:
         """How many pull requests a repository may get."""

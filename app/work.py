@@ -70,7 +70,9 @@ from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.review_desk import ReviewDesk
 from worker.signals import SignalDesk
+from worker.status_desk import StatusDesk
 from worker.task_work import Shop, transcript_path
+from worker.waiting_room import WaitingRoom
 
 log = structlog.get_logger(__name__)
 
@@ -107,6 +109,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     reviews = SqliteReviews(database, clock)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)
+    status = StatusDesk(queue=queue, ledger=ledger, caps=settings.caps, pages=settings.public_url)
     wait = settings.review_wait_seconds
     desk.reviews = ReviewDesk(queue=queue, forges=forges, reviews=reviews, clock=clock, wait_seconds=wait)
     shop = Shop(
@@ -131,6 +134,10 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         max_task_retries=settings.max_task_retries,
         pull_pace=settings.pull_pace,
         manners=_manners(settings),
+        status_seconds=float(settings.status_seconds),
+        waiting=WaitingRoom(
+            queue=queue, forges=forges, desk=status, serving=serving, clock=clock, redact=redact
+        ),
     )
     return Loop(
         shop,

@@ -9,6 +9,7 @@ from functools import partial
 import structlog
 
 from domain.errors import ForgeError
+from domain.fitting import fitted
 from domain.model import Actor, Publication, Pull, Task
 from domain.ports import (
     Capability,
@@ -47,23 +48,6 @@ class Manners:
             except ForgeError as error:
                 log.warning("draft could not be presented", task=task.id, what=what, error=str(error))
 
-    def vouch(self, forge: Forge, task: Task, published: Publication) -> None:
-        """Put a check on a pushed commit that says what the harness saw of it, where the forge has checks."""
-        if Capability.CHECKS not in forge.capabilities or not isinstance(forge, Checking):
-            return
-        report = CheckReport(
-            name=CHECK_NAME,
-            sha=published.commit_sha,
-            key=f"task-{task.id}",
-            title=f"The harness verified tree {published.tree[:12]}",
-            summary=published.body,
-            conclusion=Conclusion.SUCCESS,
-        )
-        try:
-            forge.ensure_check(task.issue.repository_id, report)
-        except ForgeError as error:
-            log.warning("no check on the commit", task=task.id, error=str(error))
-
     def _acts(
         self, forge: Forge, task: Task, pull: Pull, reviewers: Sequence[str]
     ) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -85,3 +69,24 @@ class Manners:
         for login in dict.fromkeys(name.lower() for name in reviewers):
             if not asks_them or login != asker.login.lower():
                 yield Actor(id="", login=login)
+
+
+def vouch(forge: Forge, task: Task, published: Publication, *, status: str = "") -> None:
+    """Put a check on a pushed commit that says what the harness saw of it, where the forge has checks.
+
+    `status` is what the issue's status comment says, above it. A second time, the same check is rewritten.
+    """
+    if Capability.CHECKS not in forge.capabilities or not isinstance(forge, Checking):
+        return
+    report = CheckReport(
+        name=CHECK_NAME,
+        sha=published.commit_sha,
+        key=f"task-{task.id}",
+        title=f"The harness verified tree {published.tree[:12]}",
+        summary=fitted(f"{status}\n\n---\n\n{published.body}" if status else published.body),
+        conclusion=Conclusion.SUCCESS,
+    )
+    try:
+        forge.ensure_check(task.issue.repository_id, report)
+    except ForgeError as error:
+        log.warning("no check on the commit", task=task.id, error=str(error))

@@ -20,7 +20,7 @@ from harness import pull_text, report
 from harness.access import Access
 from harness.git import Mirror
 from harness.house import PLAIN_HOUSE, House
-from harness.presenting import Manners
+from harness.presenting import Manners, vouch
 from harness.verify import VerifiedChange
 
 MAX_ROUNDS = 50
@@ -144,7 +144,7 @@ class Publisher:
             pull = self._ensure_pull(task, intent)
             if not self._is_up_already(task):
                 self._manners.present(self._forge, task, pull, house.reviewers)
-            self._manners.vouch(self._forge, task, intent)
+            vouch(self._forge, task, intent)
         return self._queue.published(intent, pull=pull)
 
     def _is_up_already(self, task: Task) -> bool:

@@ -80,20 +80,6 @@ def _signed(sign_off: str) -> str:
 # -- comments ---------------------------------------------------------------------------------------
 
 
-def started_comment(task: Task, attempt_number: int, standing: Standing) -> str:
-    """Say that work has begun, and what it may cost."""
-    caps = standing.caps.raised(standing.spent.raised)
-    attempt = f"attempt {attempt_number}, at most {show_money(caps.max_cost_per_task_usd)}"
-    return page(
-        [
-            f"**Working on it** ({attempt}). "
-            f"To stop me, take the label {code(task.label_shown, 100)} off or write "
-            f"`{COMMAND_PREFIX} cancel`.",
-            spend_line(standing),
-        ]
-    )
-
-
 def spend_line(standing: Standing) -> str:
     """Say what an issue has cost and what the service's caps leave, on which day."""
     repository, service = (
@@ -129,11 +115,6 @@ def _raise(standing: Standing) -> str:
 def raised_by(login: str) -> str:
     """Write a login so that it calls nobody."""
     return code(login)
-
-
-def queued_comment(why: str) -> str:
-    """Say that the task waits, and for what."""
-    return f"**Waiting.** {inert(one_line(why, 400))}"
 
 
 def review_comment(pull_number: int, url: str, verdict: Verdict, cost: Money) -> str:

@@ -139,29 +139,6 @@ def refused_for_good(detail: str, cost: Money) -> str:
     return report.ended_comment(headline, detail, next_step, cost)
 
 
-def stopped(reason: Reason, standing: Standing) -> str:
-    """Return the status of a task that waits for a person; what happened stands in a comment of its own."""
-    headline, _ = ENDINGS[reason]
-    said = f"**Waiting for a person.** {headline} The last comment says more."
-    return f"{said}\n\n{report.spend_line(standing)}"
-
-
-def in_review(pull_number: int, url: str, standing: Standing, ci: str = "") -> str:
-    """Return the status of a task whose draft is up; `ci` says how its commit fares, as Markdown."""
-    headline = f"**In review:** draft pull request [#{pull_number}]({url}). {ci}".rstrip()
-    return f"{headline}\n\n{report.spend_line(standing)}"
-
-
-def waiting_for_its_turn(said: str) -> str:
-    """Return the status of a task that is queued once more. `said` is ready Markdown."""
-    return f"**Waiting for its turn.** {said}"
-
-
-def done(cost: Money) -> str:
-    """Return the status of a task whose pull request was merged."""
-    return f"**Merged.** {show_money(cost)} spent."
-
-
 def raised(spent: Spent, caps: Caps) -> str:
     """Answer a maintainer who raised a task's cap."""
     standing = Standing(caps=caps, spent=spent)
@@ -249,21 +226,14 @@ def queue_full(is_swept: bool) -> str:
     return f"{said}\n\n**Next:** a maintainer asks again later: the label off and on, or the command."
 
 
-def waiting(outcome: Outcome, detail: str, now: datetime) -> str:
-    """Return the status of a task that goes on by itself, and why it waits."""
+def why_it_waits(outcome: Outcome, detail: str, now: datetime) -> str:
+    """Return why a task that goes on by itself waits, for its record and its status."""
     if outcome is Outcome.DAILY_LIMIT:
         until = next_utc_day(now)
-        why = f"A daily budget is used up; I go on after {until:%Y-%m-%d %H:%M} UTC. {detail}"
-    elif outcome is Outcome.INTERRUPTED:
-        why = "The service is restarting; the work goes on from its last step."
-    else:
-        why = f"A temporary problem; I will try again by myself. {detail}"
-    return report.queued_comment(why)
-
-
-def trying_again(attempts: int, seen: str) -> str:
-    """Return the status after an attempt that was not accepted. `seen` is ready Markdown."""
-    return f"**Attempt {attempts} was not accepted; trying again.**\n\n{seen}"
+        return f"A daily budget is used up; I go on after {until:%Y-%m-%d %H:%M} UTC. {detail}"
+    if outcome is Outcome.INTERRUPTED:
+        return "The service is restarting; the work goes on from its last step."
+    return f"A temporary problem; I will try again by myself. {detail}"
 
 
 def plain(detail: str) -> str:
@@ -294,4 +264,4 @@ TOO_OLD = (
     "**Next:** a maintainer who still wants it says so again: the label off and on, or the command once more."
 )
 
-RECOVERED = "**The service stopped in the middle of the work.** It goes on from the last step by itself."
+RECOVERED = "The service stopped in the middle of the work. It goes on from the last step by itself."

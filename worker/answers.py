@@ -13,6 +13,7 @@ from domain.text import one_line
 from harness import report
 from harness.markdown import code, page, section, words_of
 from worker.announce import ENDINGS, plain
+from worker.turns import Turn
 
 COMMANDS: dict[Verb, tuple[str, str]] = {
     Verb.RUN: ("run", "work on this issue, with or without a label; goes on where I stopped"),
@@ -48,14 +49,14 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What is known of a task when somebody asks. `ahead` counts the tasks that are queued before it."""
+    """What is known of a task when somebody asks. `turn` is its place in the queue, while it waits."""
 
     task: Task
     attempts: tuple[Attempt, ...] = ()
     verdict: Verdict | None = None
     claim: Claim | None = None
     publication: Publication | None = None
-    ahead: int = 0
+    turn: Turn | None = None
     standing: Standing | None = None
 
     @property
@@ -89,8 +90,8 @@ def _where(situation: Situation) -> str:
 
 
 def _queued(situation: Situation) -> str:
-    task, ahead = situation.task, situation.ahead
-    before = f"{ahead} task{'s are' if ahead != 1 else ' is'} before it" if ahead else "it is next"
+    task, turn = situation.task, situation.turn
+    before = f"{turn.in_words} in the queue" if turn and turn.ahead else "it is next"
     when = f", not before {task.not_before:%Y-%m-%d %H:%M} UTC" if task.not_before else ""
     why = f"\n\n{plain(task.detail)}" if task.detail else ""
     return f"**Queued**: {before}{when}.{why}"

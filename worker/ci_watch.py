@@ -25,7 +25,7 @@ from domain.ports import (
 from domain.states import State, Trigger
 from domain.text import clip, one_line
 from domain.watching import CiReading, FailedJob, Patience, of_red, settle_watch, without_red
-from worker import announce, ci_words
+from worker import ci_words
 from worker.housekeeping import Steps
 from worker.task_work import Shop
 from worker.voice import Voice
@@ -215,8 +215,6 @@ class CiWatcher:
             said = ci_words.stops(said, settled.why)
         if not voice.on_pull(task, watch.pull_number, "ci", said):
             return  # the next look says it again
-        if settled.trigger is Trigger.RETRIED:
-            voice.status(task, announce.waiting_for_its_turn(said))
         shop.queue.move(task, settled.trigger, Landing(reason=settled.reason, detail=clip(said, 2000)))
         log.info("watch settled", task=task.id, sha=watch.sha, end=watch.end, trigger=settled.trigger)
         shop.desk.has_moved(task.id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import structlog
 
@@ -16,13 +15,12 @@ from domain.ports import Capability, Forge, Ledger, Reacting, TaskQueue
 from domain.states import State
 from worker import answers
 from worker.answers import Situation
+from worker.turns import turn_of
 
 log = structlog.get_logger(__name__)
 
 ANSWERED = frozenset({Verb.STATUS, Verb.EXPLAIN, Verb.HELP, Verb.PLAN, Verb.APPROVE, Verb.UNKNOWN})
 """Commands that are answered, and move nothing."""
-
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +83,9 @@ class CommandDesk:
             verdict=self.queue.verdict(last) if last else None,
             claim=self.queue.report(last)[1] if last else None,
             publication=done[-1] if done else None,
-            ahead=self._ahead_of(task) if task.state is State.QUEUED else 0,
+            turn=turn_of(task, self.queue.tasks()) if task.state is State.QUEUED else None,
             standing=standing,
         )
-
-    def _ahead_of(self, task: Task) -> int:
-        """Count the tasks that will be claimed before this one, as things stand."""
-        turn = _turn(task)
-        return sum(1 for each in self.queue.tasks() if each.state is State.QUEUED and _turn(each) < turn)
 
 
 def is_for_us(forge: Forge, command: CommandGiven) -> bool:
@@ -114,7 +107,3 @@ def react_to(forge: Forge, issue: IssueRef, comment_id: str) -> None:
         forge.react(issue, comment_id, "eyes")
     except ForgeError as error:
         log.warning("comment not marked as seen", comment=comment_id, error=str(error))
-
-
-def _turn(task: Task) -> tuple[datetime, int]:
-    return task.not_before or _LONG_AGO, task.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,8 +21,15 @@ from harness.transcript import SUMMARY, Transcript
 from worker.contract_words import contract_words
 from worker.halt import Halt
 from worker.redacting import redacted, redacted_verdict
+from worker.status_board import StatusBoard
 
 log = structlog.get_logger(__name__)
+
+_HYPOTHESIS = re.compile(
+    r"^[ \t>*_]{0,8}Hypothesis[*_]{0,3}:[*_]{0,3}[ \t]+(\S[^\n]{0,400})", re.IGNORECASE | re.MULTILINE
+)
+_MOST_SAID = 20_000
+"""Characters of one step's words that are looked through."""
 
 WORKED = "worked"
 """Key of a step's record: the seconds that the agent had worked on the attempt by then, in all its lives."""
@@ -39,7 +47,7 @@ class StoreJournal:
     halt: Halt
     redact: Redactor
     tell: Callable[[str], object]
-    heed: Callable[[str], object]
+    board: StatusBoard
     caps: Caps
     keep_labels: Callable[[Mapping[str, Category]], None]
     restatement: Restatement | None = None
@@ -61,6 +69,7 @@ class StoreJournal:
         started_at, began = self.clock.now(), self.clock.monotonic()
         before = self.ledger.spent_on_attempt(self.attempt.id)
         log.info("phase begins", attempt=self.attempt.id, phase=name)
+        self.board.began(name)
         try:
             yield note
         finally:
@@ -72,12 +81,13 @@ class StoreJournal:
                 note=self.redact(note.text),
             )
             self.queue.add_phase(self.attempt, phase)
+            self.board.ended()
             log.info("phase ends", attempt=self.attempt.id, phase=name, seconds=round(phase.seconds, 2))
 
     def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
         """Tell people what the repository's own file, or that there is none, means for the work."""
         self.keep_labels(config.kinds())
-        self.heed(contract_words(config, self.caps, elsewhere=elsewhere))
+        self.board.follow(contract_words(config, self.caps, elsewhere=elsewhere), config)
 
     def based_on(self, base_sha: str) -> None:
         """Remember the starting commit."""
@@ -88,6 +98,8 @@ class StoreJournal:
         restatement = redacted(restatement, self.redact)
         self.restatement = restatement
         self.queue.save_report(self.attempt, restatement=restatement, claim=None)
+        if restatement.suspected_area:
+            self.board.thinks(f"the fault is in {restatement.suspected_area}")
         self.transcript.append({"restatement": restatement.model_dump()})
 
     def stepped(self, step: int, record: Mapping[str, object]) -> None:
@@ -100,11 +112,13 @@ class StoreJournal:
         entry = {**record, "step": step, "at": self.clock.now().isoformat(), WORKED: self._worked()}
         self.transcript.append(entry)
         self.steps.append(entry)
+        self.board.thinks(self.redact(hypothesis_in(record)))
 
     def claimed(self, claim: Claim) -> None:
         """Store the agent's report."""
         claim = redacted(claim, self.redact)
         self.claim = claim
+        self.board.thinks(claim.root_cause)
         self.queue.save_report(self.attempt, restatement=self.restatement, claim=claim)
         self.transcript.append({"claim": claim.model_dump()})
 
@@ -144,6 +158,18 @@ class StoreJournal:
     def past_restatement(self) -> Restatement | None:
         """Return the restatement that is already there, if any."""
         return self.restatement
+
+
+def hypothesis_in(record: Mapping[str, object]) -> str:
+    """Return what a step's model takes for the cause now, by the last line that says so, or ""."""
+    messages = record.get("messages")
+    said = [
+        str(message.get("content") or "")
+        for message in (messages if isinstance(messages, list) else ())
+        if isinstance(message, dict) and message.get("role") == "assistant"
+    ]
+    found = _HYPOTHESIS.findall("\n".join(said)[:_MOST_SAID])
+    return found[-1].strip() if found else ""
 
 
 def _worked_until(steps: Sequence[Mapping[str, object]]) -> float:

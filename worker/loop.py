@@ -14,11 +14,9 @@ from domain.model import Attempt, Outcome, Reason, Task
 from domain.ports import Landing
 from domain.states import State, Trigger
 from harness.attempt import AttemptResult
-from worker import announce
 from worker.halt import Halt
 from worker.recover import open_attempt, recover_orphan
 from worker.task_work import Shop, TaskWork
-from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
 
@@ -114,12 +112,7 @@ class Loop:
         task = recover_orphan(
             self.shop.queue, orphan, self.shop.clock.now(), self.shop.max_task_retries, self._last_word
         )
-        if task is None:
-            return
-        if task.state is State.QUEUED:
-            voice = Voice(self.shop.forges.get(task.issue.forge), self.shop.redact)
-            voice.status(task, announce.RECOVERED)
-        else:
+        if task is not None:
             self._untold.append(task.id)
 
     def _tell(self) -> None:

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import structlog
 
 from domain.allowing import asked_about
-from domain.budget import Caps, Standing
+from domain.budget import Caps
 from domain.model import Attempt, Money, ProtectedChange, Publication, PublicationKind, Reason, Task
-from domain.ports import Forge, Ledger, TaskQueue
+from domain.ports import Clock, Forge, Ledger, TaskQueue
 from domain.ports.reviewing import ReviewLog
 from domain.states import State
 from domain.text import Redactor
 from harness import report
+from harness.presenting import vouch
 from worker import announce
 from worker.review_answers import answer_reviews
+from worker.status_desk import StatusDesk
+from worker.status_words import StatusFacts, status_page
+from worker.turns import turn_of
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -30,6 +34,10 @@ JUDGED = frozenset(
 """Reasons that rest on what the harness saw of a change, so that its verdict is shown."""
 
 
+_WITH_CHECK = frozenset({State.IN_REVIEW, State.WATCHING, State.BLOCKED, State.QUEUED})
+"""While a draft is up, its commit's check says where its task stands."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notices:
     """Speaks for tasks at rest. While a task is worked on, its settler speaks."""
@@ -39,7 +47,10 @@ class Notices:
     forges: Mapping[str, Forge]
     redact: Redactor
     caps: Caps
+    clock: Clock
     reviews: ReviewLog | None = None
+    pages: str = ""
+    """The address under which people reach the console, "" where nobody has said it."""
 
     def post(self, task: Task) -> bool:
         """Bring the issue's comments to what the rows say; False where that is worth another try later."""
@@ -62,16 +73,37 @@ class Notices:
         if task.state in {State.IN_REVIEW, State.WATCHING}:
             return self._in_review(task, voice)
         if task.state is State.CANCELLED:
-            reason = task.reason or Reason.WITHDRAWN
-            return voice.status(task, announce.ending(reason, announce.plain(task.detail), self._cost(task)))
+            return self._status(task, voice, self._desk.cancelled(task))
         if task.state is State.DONE:
-            return voice.status(task, announce.done(self._cost(task)))
+            return self._status(task, voice, self._desk.done(task))
+        if task.state is State.QUEUED and self._has_to_wait(task):
+            return self._status(task, voice, self._desk.waiting(task, self.clock.now()))
         return True
+
+    @property
+    def _desk(self) -> StatusDesk:
+        return StatusDesk(queue=self.queue, ledger=self.ledger, caps=self.caps, pages=self.pages)
+
+    def _has_to_wait(self, task: Task) -> bool:
+        """Tell whether there is anything to say of a waiting task: one that begins now says so itself."""
+        is_later = task.not_before is not None and task.not_before > self.clock.now()
+        return (
+            is_later or bool(task.detail) or task.attempts > 0 or turn_of(task, self.queue.tasks()).place > 1
+        )
+
+    def _status(self, task: Task, voice: Voice, facts: StatusFacts) -> bool:
+        """Write the status comment, and the same on the check of the draft's commit."""
+        text = status_page(facts)
+        is_said = voice.status(task, text)
+        draft, forge = self._desk.draft_of(task), self.forges.get(task.issue.forge)
+        if is_said and draft is not None and forge is not None and task.state in _WITH_CHECK:
+            vouch(forge, task, draft, status=self.redact(text))
+        return is_said
 
     def _blocked(self, task: Task, voice: Voice) -> bool:
         reason = task.reason or Reason.INTERNAL_ERROR
         cost = self._cost(task)
-        status = voice.status(task, announce.stopped(reason, self._standing(task)))
+        status = self._status(task, voice, self._desk.blocked(task))
         if reason is Reason.AWAITING_APPROVAL:
             return status  # what waits was shown before the task came to wait
         protected = self._asks_about(task, reason)
@@ -99,8 +131,7 @@ class Notices:
         if pull is None or pull.pull_number is None or verdict is None:
             return True
         cost = self._cost(task)
-        said = announce.in_review(pull.pull_number, pull.url, self._standing(task), task.detail)
-        status = voice.status(task, said)
+        status = self._status(task, voice, self._desk.in_review(task, pull))
         text = report.review_comment(pull.pull_number, pull.url, verdict, cost)
         return voice.say(task, "review", text) and status
 
@@ -127,9 +158,6 @@ class Notices:
     def _last_publication(self, task: Task) -> Publication | None:
         done = [each for each in self.queue.publications(task.id) if each.done_at is not None]
         return done[-1] if done else None
-
-    def _standing(self, task: Task) -> Standing:
-        return Standing(caps=self.caps, spent=self.ledger.standing(task))
 
     def _cost(self, task: Task) -> Money:
         return self.ledger.spent_on_task(task.id)

@@ -12,6 +12,7 @@ from domain.model import Attempt, Outcome, Reason, Task
 from domain.policy import MAX_RECOVERIES, Retries, settle
 from domain.ports import Landing, TaskQueue
 from domain.states import Trigger
+from worker import announce
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +42,7 @@ def recover_orphan(
             plan.trigger,
             Landing(
                 reason=plan.reason,
+                detail=announce.RECOVERED if plan.trigger is not Trigger.BLOCKED else "",
                 not_before=plan.not_before,
                 recoveries=plan.recoveries,
                 ending=(attempt, Outcome.ORPHANED) if attempt else None,

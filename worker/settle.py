@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from domain.approving import plan_waiting
-from domain.budget import Caps, Standing
+from domain.budget import ZERO, Caps, Standing
 from domain.claim import Restatement
 from domain.errors import (
     BranchMoved,
@@ -23,15 +23,16 @@ from domain.errors import (
     GitUnavailable,
     PolicyRefusal,
 )
-from domain.model import Attempt, Outcome, Publication, Reason, Task
+from domain.model import Attempt, Outcome, Phase, Publication, Reason, Task
 from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
 from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
 from domain.ports.reviewing import ReviewLog
 from domain.states import Trigger
 from domain.text import Redactor, clip
-from harness import pull_text, report
+from harness import pull_text
 from harness.attempt import AttemptResult
 from harness.checkpoints import ref_of
+from harness.house import House
 from harness.publish import Publisher
 from harness.room import full_or_raise
 from worker import announce, approval_words, ci_words, plan_words
@@ -41,6 +42,7 @@ from worker.readiness import is_edited
 from worker.receipts import ReceiptClerk
 from worker.redacting import redacted
 from worker.review_reading import note_touches
+from worker.status_words import PUBLISH
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -67,6 +69,8 @@ class Settler:
     max_task_retries: int = MAX_RECOVERIES
     publisher: Publisher | None = None
     is_watched: Callable[[], bool] = lambda: False
+    began: Callable[[str], None] = lambda phase: None
+    """Hears of the phase that begins here, for the status comment."""
     was_private: bool = True
     """How the repository was when the work began."""
 
@@ -168,8 +172,23 @@ class Settler:
             if ready.tree not in gate.approved(task):
                 said = approval_words.verified_again(result.verdict.base_sha)
                 self.voice.once(task, f"again-{ready.tree[:12]}", said)
-        publisher.finish(task, ready, result.house)
+        self.carry_out(task, attempt, ready, result.house)
         return self.finish(task, attempt)
+
+    def carry_out(self, task: Task, attempt: Attempt, ready: Publication, house: House) -> Publication:
+        """Put a publication on the forge, and write down how long that took. May be repeated.
+
+        Raises what `Publisher.finish` does, StaleWrite.
+        """
+        if self.publisher is None:
+            raise PolicyRefusal("nothing can be published without a mirror")
+        self.began(PUBLISH)
+        started_at, began = self.clock.now(), self.clock.monotonic()
+        done = self.publisher.finish(task, ready, house)
+        seconds = self.clock.monotonic() - began
+        phase = Phase(name=PUBLISH, started_at=started_at, seconds=seconds, cost=ZERO)
+        self.queue.add_phase(attempt, phase)
+        return done
 
     def hold(self, task: Task, attempt: Attempt, ready: Publication, base_sha: str) -> Task:
         """Show what is ready, and let the task wait with its attempt open: approved, exactly this is pushed.
@@ -219,19 +238,17 @@ class Settler:
             self.receipts.write(task, ends, result)
         if ends is not None and keeps:
             self._keep(task, ends, result)
-        moved = self.queue.move(
+        return self.queue.move(
             task,
             plan.trigger,
             Landing(
                 reason=plan.reason,
-                detail=self._for_record(result.detail),
+                detail=self._for_record(self._why(plan, result)),
                 not_before=plan.not_before,
                 recoveries=plan.recoveries,
                 ending=(ends, result.outcome) if ends else None,
             ),
         )
-        self._say_why_it_waits(moved, plan, result)
-        return moved
 
     def _failed(self, task: Task, attempt: Attempt | None, reason: Reason, detail: str) -> Task:
         """Block a task whose work could not be published; the work stays in the attempt's checkpoint."""
@@ -261,16 +278,11 @@ class Settler:
         if self.publisher is not None and result.wip is not None and result.start is not None:
             self.publisher.push_wip(task, attempt, result.start, result.wip, result.house)
 
-    def _say_why_it_waits(self, task: Task, plan: Settlement, result: AttemptResult) -> None:
-        if plan.trigger is Trigger.RETRIED:
-            seen = report.verdict_detail(result.verdict) if result.verdict else announce.plain(result.detail)
-            self._status(task, announce.trying_again(task.attempts, seen))
-        elif plan.trigger is Trigger.RELEASED:
-            self._status(task, announce.waiting(result.outcome, result.detail, self.clock.now()))
-
-    def _status(self, task: Task, text: str) -> None:
-        standing = Standing(caps=self.caps, spent=self.ledger.standing(task))
-        self.voice.status(task, f"{text}\n\n{report.spend_line(standing)}")
+    def _why(self, plan: Settlement, result: AttemptResult) -> str:
+        """Return what is kept of why it ended so; for a task that goes on by itself, why it waits."""
+        if plan.trigger is Trigger.RELEASED:
+            return announce.why_it_waits(result.outcome, result.detail, self.clock.now())
+        return result.detail
 
     def _for_record(self, detail: str) -> str:
         return clip(self.redact(detail), 2000)

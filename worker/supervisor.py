@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -36,12 +37,23 @@ class Rhythm:
 class Supervisor:
     """A context manager around an attempt."""
 
-    def __init__(self, task: Task, *, queue: TaskQueue, desk: SignalDesk, halt: Halt, rhythm: Rhythm) -> None:
+    def __init__(
+        self,
+        task: Task,
+        *,
+        queue: TaskQueue,
+        desk: SignalDesk,
+        halt: Halt,
+        rhythm: Rhythm,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`tick` is called at each beat, from the supervisor's thread. It may raise StoreUnavailable."""
         self._task = task
         self._queue = queue
         self._desk = desk
         self._halt = halt
         self._rhythm = rhythm
+        self._tick = tick
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=f"supervisor-{task.id}", daemon=True)
 
@@ -79,4 +91,7 @@ class Supervisor:
                 return False
         self._desk.clear()
         current = self._queue.task(self._task.id)
-        return (current.state, current.generation) == (self._task.state, self._task.generation)
+        if (current.state, current.generation) != (self._task.state, self._task.generation):
+            return False
+        self._tick()
+        return True

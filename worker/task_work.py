@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from domain.approving import Gate, Waiting
-from domain.budget import Caps, Standing
+from domain.budget import Caps
 from domain.errors import (
     BranchMoved,
     ConfigurationError,
@@ -33,7 +33,6 @@ from domain.ports.reviewing import ReviewLog
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger
 from domain.text import Redactor
-from harness import report
 from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Bench, Order
 from harness.house import House, known_house
@@ -54,8 +53,11 @@ from worker.receipts import ReceiptClerk
 from worker.review_reading import read_reviews
 from worker.settle import Settler
 from worker.signals import SignalDesk
+from worker.status_board import StatusBoard
+from worker.status_desk import StatusDesk
 from worker.supervisor import Rhythm, Supervisor
 from worker.voice import Voice
+from worker.waiting_room import WaitingRoom
 
 log = structlog.get_logger(__name__)
 
@@ -86,6 +88,9 @@ class Shop:
     max_task_retries: int = MAX_RECOVERIES
     manners: Manners = PLAIN
     pull_pace: PullPace = UNPACED
+    waiting: WaitingRoom | None = None
+    status_seconds: float = 20.0
+    """At least so many seconds pass between two writings of a status comment."""
 
     @property
     def notices(self) -> Notices:
@@ -97,6 +102,8 @@ class Shop:
             redact=self.redact,
             caps=self.caps,
             reviews=self.reviews,
+            clock=self.clock,
+            pages=self.receipts.pages,
         )
 
 
@@ -128,6 +135,11 @@ class TaskWork:
             max_task_retries=shop.max_task_retries,
             reviews=shop.reviews,
         )
+        desk = StatusDesk(queue=shop.queue, ledger=shop.ledger, caps=shop.caps, pages=shop.receipts.pages)
+        self._board = StatusBoard(
+            task, desk, self._settler.voice, shop.clock, every_seconds=shop.status_seconds
+        )
+        self._settler.began = self._board.began
 
     def run(self) -> None:
         """Do the work. A task that somebody else moved meanwhile is left to them."""
@@ -138,6 +150,7 @@ class TaskWork:
                 desk=self._shop.desk,
                 halt=self._halt,
                 rhythm=Rhythm(lease_seconds=self._shop.lease_seconds, beat_seconds=self._shop.beat_seconds),
+                tick=self._tick,
             ):
                 result = self._result()
                 if result is not None:
@@ -145,6 +158,14 @@ class TaskWork:
                     self._settle(result)
         except StaleWrite as error:
             log.info("task was moved by somebody else", task=self._task.id, why=str(error))
+        finally:
+            self._board.rest()  # from here on the rows speak
+
+    def _tick(self) -> None:
+        """Bring this issue's status up to date, and that of those who wait. Raises StoreUnavailable."""
+        self._board.tick()
+        if self._shop.waiting is not None:
+            self._shop.waiting.tick()
 
     def _settle(self, result: AttemptResult) -> None:
         """Settle; a stop in the middle of publishing leaves the attempt open, and the next claim goes on."""
@@ -228,7 +249,7 @@ class TaskWork:
         self._attempt = shop.queue.begin_attempt(task)
         if self._went_on_publishing(repository, access):
             return None
-        self._settler.voice.status(task, self._started(self._attempt))
+        self._board.begin(self._attempt)
         self._tell_of_edits()
         meter = AttemptMeter(
             ledger=shop.ledger,
@@ -253,7 +274,6 @@ class TaskWork:
         wait = "" if is_up else why_wait(shop.contracts.pull_count(task, now - HOUR), shop.pull_pace)
         if wait:
             shop.queue.move(task, Trigger.RELEASED, Landing(not_before=now + LOOK_AGAIN, detail=wait))
-            self._settler.voice.status(task, report.queued_comment(wait))
         return bool(wait)
 
     def _tell_of_edits(self) -> None:
@@ -297,7 +317,7 @@ class TaskWork:
             halt=self._halt,
             redact=shop.redact,
             tell=lambda text: self._settler.voice.say(task, "remark", text),
-            heed=lambda words: self._settler.voice.status(task, f"{self._started(attempt)}\n\n{words}"),
+            board=self._board,
             caps=shop.caps,
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
@@ -320,7 +340,9 @@ class TaskWork:
                 return True
             if self._is_overtaken(publication, house.base(repository), access):
                 return False
-            done = publication if publication.done_at else publisher.finish(self._task, publication, house)
+            done = publication
+            if not publication.done_at:
+                done = self._settler.carry_out(self._task, attempt, publication, house)
             if done.kind is PublicationKind.PULL:
                 self._settler.finish(self._task, attempt)
                 return True
@@ -361,10 +383,6 @@ class TaskWork:
         if self._attempt is None:
             raise StaleWrite("no attempt was begun")
         return self._attempt
-
-    def _started(self, attempt: Attempt) -> str:
-        spent = self._shop.ledger.standing(self._task, attempt)
-        return report.started_comment(self._task, attempt.number, Standing(caps=self._shop.caps, spent=spent))
 
 
 def transcript_path(directory: Path, attempt: Attempt) -> Path:

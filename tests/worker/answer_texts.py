@@ -21,6 +21,7 @@ from worker.answers import Situation
 from worker.approval_words import Proposal
 from worker.contract_words import contract_words
 from worker.plan_words import plan_words
+from worker.turns import Turn
 
 CAPS = caps()
 SPENT = Spent(
@@ -60,7 +61,7 @@ def queued_late() -> Situation:
     task = replace(
         a_task(), state=State.QUEUED, not_before=NOW + timedelta(hours=1), detail="The day's budget."
     )
-    return Situation(task=task, ahead=3)
+    return Situation(task=task, turn=Turn(place=4, of=9))
 
 
 def explained() -> Situation:

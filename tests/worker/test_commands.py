@@ -49,7 +49,7 @@ def test_status_tells_the_place_in_the_queue(notes: Town) -> None:
     for title in ("one", "two"):
         notes.issue("docs", title=title)
     last = notes.issue("docs", title="three")
-    assert "**Queued**: 2 tasks are before it." in answer(notes, last, "/fixwright status")
+    assert "**Queued**: 3rd of 3 in the queue." in answer(notes, last, "/fixwright status")
 
 
 @pytest.mark.long

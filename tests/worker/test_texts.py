@@ -34,6 +34,7 @@ from harness.pull_text import PullFacts, pull_body
 from tests.harness.text_makers import TREE, a_claim, a_run, a_task, a_verdict, facts
 from tests.worker.answer_texts import ANSWERS
 from tests.worker.review_texts import REVIEWS
+from tests.worker.status_texts import STATUSES
 from tests.worker.town import caps
 from worker import announce
 
@@ -229,9 +230,9 @@ TEXT_OF: dict[str, Callable[[], str]] = {
     "comment-unknown-name": lambda: announce.not_allowed(AllowRefusal.NOT_WAITING, WEAKER.id),
     "comment-never": lambda: announce.not_allowed(AllowRefusal.NEVER, ""),
     "comment-review": lambda: report.review_comment(3, "https://forge.example/3", BUG, Decimal("0.0123")),
-    "comment-started": lambda: report.started_comment(a_task(), 1, STANDING),
     **ANSWERS,
     **REVIEWS,
+    **STATUSES,
 }
 
 

@@ -79,7 +79,9 @@ from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.review_desk import ReviewDesk
 from worker.signals import SignalDesk
+from worker.status_desk import StatusDesk
 from worker.task_work import Shop, transcript_path
+from worker.waiting_room import WaitingRoom
 
 MEMORY = 321 * 2**20
 """Bytes that the operator of these towns grants a command."""
@@ -356,6 +358,14 @@ class Town:
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,
+            waiting=WaitingRoom(
+                queue=queue,
+                forges=forges,
+                desk=StatusDesk(queue=queue, ledger=self.ledger, caps=caps or globals()["caps"]()),
+                serving=self.serving,
+                clock=self.clock,
+                redact=self.secrets,
+            ),
         )
         return Loop(shop, NoBell(), identity=f"worker/{life}", poll_seconds=5)
 
