@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 
 import structlog
@@ -13,26 +13,22 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from app.clock import SystemClock
-from app.console_view import Reading
+from app.console_site import console_of
 from app.group_commit import DeliveryWriter
 from app.http_limits import Ending, PunctualHttp, PunctualServer
 from app.intake import Door
 from app.log import configure_logging
-from app.pages import console_router
 from app.request_body import BodyReader
 from app.settings import WebSettings, load_web_settings
 from app.wake import Bell
 from app.web import create_app
 from domain.errors import ConfigurationError
+from domain.operators import OWN_PROVIDERS
 from domain.policy import admit
 from domain.ports import WebhookDialect
 from domain.text import Redactor
 from store.database import Database
-from store.history import History
 from store.inbox import SqliteInbox
-from store.ledger import SqliteLedger
-from store.receipts import SqliteReceipts
-from store.tasks import SqliteTaskQueue
 
 log = structlog.get_logger(__name__)
 
@@ -64,9 +60,10 @@ def serve(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> None
     if settings.awaits_app:
         _serve_setup(settings)
         return
-    application = build(settings, dialects)
+    ending = Ending()
+    application = build(settings, dialects, lambda: ending.is_asked)
     with _listen(settings.host, settings.port) as listener:
-        _run(application, listener, Ending())
+        _run(application, listener, ending)
     log.info("stopped")
 
 
@@ -85,8 +82,14 @@ def _serve_setup(settings: WebSettings) -> None:
         start_anew()
 
 
-def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGIApp:
+def build(
+    settings: WebSettings,
+    dialects: Mapping[str, WebhookDialect],
+    is_ending: Callable[[], bool] | None = None,
+) -> ASGIApp:
     """Join the parts of the web application on the settings' database.
+
+    `is_ending` tells whether the process is about to end: answers without an end of their own stop then.
 
     Raises:
         ConfigurationError: the data directory or the database cannot be used.
@@ -106,17 +109,8 @@ def build(settings: WebSettings, dialects: Mapping[str, WebhookDialect]) -> ASGI
         reader=BodyReader(settings.max_body_bytes),
         clock=clock,
     )
-    token = settings.console_token.get_secret_value()
-    reading = Reading(
-        queue=SqliteTaskQueue(database, clock),
-        ledger=SqliteLedger(database, clock),
-        history=History(database),
-        clock=clock,
-        receipts=SqliteReceipts(database, clock),
-        daily_cap=settings.max_daily_cost_usd,
-        service_cap=settings.max_daily_cost_total_usd,
-    )
-    return create_app(door, writer, console_router(reading, token) if token else None, settings.data_dir)
+    console = console_of(settings, database, clock, tell=writer.store, is_ending=is_ending or (lambda: False))
+    return create_app(door, writer, console, settings.data_dir)
 
 
 def webhook_dialects() -> dict[str, WebhookDialect]:
@@ -127,6 +121,8 @@ def webhook_dialects() -> dict[str, WebhookDialect]:
     """
     dialects: dict[str, WebhookDialect] = {}
     for entry in entry_points(group=PROVIDER_GROUP):
+        if entry.name in OWN_PROVIDERS:
+            raise ConfigurationError(f"the provider of {entry.value} cannot be called {entry.name}")
         try:
             dialects[entry.name] = entry.load()().dialect()
         except (ImportError, AttributeError) as error:

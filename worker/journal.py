@@ -23,6 +23,12 @@ from worker.redacting import redacted, redacted_verdict
 
 log = structlog.get_logger(__name__)
 
+PHASE = "phase"
+"""Key of a record that tells which phase begins: who looks on sees it before it has ended."""
+
+CONFIG = "config"
+"""Key of a record that holds what the repository's own file says other than the defaults."""
+
 WORKED = "worked"
 """Key of a step's record: the seconds that the agent had worked on the attempt by then, in all its lives."""
 
@@ -60,6 +66,7 @@ class StoreJournal:
         note = PhaseNote()
         started_at, began = self.clock.now(), self.clock.monotonic()
         before = self.ledger.spent_on_attempt(self.attempt.id)
+        self.transcript.append({PHASE: name, "at": started_at.isoformat()})
         log.info("phase begins", attempt=self.attempt.id, phase=name)
         try:
             yield note
@@ -77,6 +84,7 @@ class StoreJournal:
     def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
         """Tell people what the repository's own file, or that there is none, means for the work."""
         self.keep_labels(config.kinds())
+        self.transcript.append({CONFIG: config.model_dump(mode="json", exclude_defaults=True)})
         self.heed(contract_words(config, self.caps, elsewhere=elsewhere))
 
     def based_on(self, base_sha: str) -> None:
