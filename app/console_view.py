@@ -1,87 +1,61 @@
-"""What the console's pages show, as plain values read from the ports; no HTML, no requests."""
+"""A task's page as plain values read from the ports: all that is known of it, words of the model apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from decimal import Decimal
-from urllib.parse import urlsplit
+from pathlib import Path
 
+from app.console_diff import DiffView, read_diff
+from app.console_links import web_link as web_link
+from app.console_suspects import KnownSuspect, suspects_in
+from app.console_tests import TestTable, tests_of
+from app.console_transcript import TranscriptShelf
 from app.console_words import next_step
-from domain.budget import utc_day
+from domain.approving import Waiting, waiting_at
+from domain.budget import CapRaise
 from domain.claim import Claim, Restatement
 from domain.model import Attempt, Phase, Publication, Task, Verdict
 from domain.ports import Clock, Ledger, ReceiptLog, TaskQueue
 from domain.receipt import Receipt
 from domain.states import State
+from store.board import Board, Scope
+from store.delivery_list import DeliveryList
 from store.history import DeliveryRecord, History, TaskEvent
+from store.spending import Spending
+from store.vitals import Vitals
 
-MOST_SHOWN = 50
-"""Tasks in one list of the overview; the rest is counted."""
-
-ENDED_SHOWN = 10
-
-DELIVERIES_SHOWN = 15
+DELIVERIES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Where the console reads from, and the caps of a day that it compares with."""
+    """Where the console reads from, and what it compares with."""
 
     queue: TaskQueue
     ledger: Ledger
     history: History
     clock: Clock
     receipts: ReceiptLog
+    board: Board
+    spending: Spending
+    deliveries: DeliveryList
+    shelf: TranscriptShelf
+    vitals: Callable[[], Vitals]
     daily_cap: Decimal
     service_cap: Decimal
+    repositories: frozenset[str] = frozenset()
+    data_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskLine:
-    """One task in a list."""
+class TimedPhase:
+    """A phase in the timeline: where its bar begins and how long it is, in thousandths of the attempt."""
 
-    task: Task
-    next_step: str
-    spent: Decimal
-    phase: str = ""
-    links: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskList:
-    """One list of the overview. `more` counts what is left out."""
-
-    lines: tuple[TaskLine, ...]
-    more: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DailySpend:
-    """What a repository, or all together, cost today in dollars; `share` is per cent of the cap."""
-
-    repository: str
-    spent: Decimal
-    cap: Decimal
-
-    @property
-    def share(self) -> int:
-        """The part of the cap that is used, at most 100."""
-        return min(100, int(self.spent * 100 / self.cap)) if self.cap else 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
-    """The first page."""
-
-    day: str
-    running: TaskList
-    queued: TaskList
-    blocked: TaskList
-    in_review: TaskList
-    ended: TaskList
-    spend: tuple[DailySpend, ...]
-    deliveries: tuple[DeliveryRecord, ...]
+    phase: Phase
+    start: int
+    length: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,124 +63,116 @@ class AttemptView:
     """One attempt with all that is known of it; the model's words stand apart from the verdict."""
 
     attempt: Attempt
-    phases: tuple[Phase, ...]
+    phases: tuple[TimedPhase, ...]
     spent: Decimal
     verdict: Verdict | None
     restatement: Restatement | None
     claim: Claim | None
     receipts: tuple[Receipt, ...] = ()
+    suspects: tuple[KnownSuspect, ...] = ()
+    tests: TestTable | None = None
+    running_phase: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """The sum of the phases."""
+        return sum(each.phase.seconds for each in self.phases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
-    """A task's page."""
+    """A task's page. `pending` are words of people that the worker has not decided yet."""
 
-    line: TaskLine
+    task: Task
+    next_step: str
+    spent: Decimal
     attempts: tuple[AttemptView, ...]
     publications: tuple[Publication, ...]
     history: tuple[TaskEvent, ...]
     deliveries: tuple[DeliveryRecord, ...]
+    waiting: Waiting | None = None
+    raised: CapRaise | None = None
+    pending: tuple[DeliveryRecord, ...] = field(default=())
+
+    @property
+    def newest(self) -> AttemptView | None:
+        """The newest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def pull(self) -> Publication | None:
+        """The newest pull request."""
+        return next((each for each in reversed(self.publications) if each.pull_number is not None), None)
 
 
-def read_overview(reading: Reading) -> Overview:
-    """Read the first page. Raises StoreUnavailable."""
-    tasks = reading.queue.tasks()
-    day = utc_day(reading.clock.now())
-
-    def listed(*states: State, limit: int = MOST_SHOWN) -> TaskList:
-        return _task_list(reading, [task for task in tasks if task.state in states], limit)
-
-    return Overview(
-        day=day,
-        running=listed(State.RUNNING),
-        queued=_task_list(reading, [t for t in reversed(tasks) if t.state is State.QUEUED], MOST_SHOWN),
-        blocked=listed(State.BLOCKED),
-        in_review=listed(State.IN_REVIEW, State.WATCHING),
-        ended=listed(State.DONE, State.CANCELLED, limit=ENDED_SHOWN),
-        spend=_spend(reading, tasks, day),
-        deliveries=tuple(reading.history.deliveries(DELIVERIES_SHOWN)),
-    )
-
-
-def read_task(reading: Reading, task_id: int) -> TaskView:
-    """Read a task's page. Raises KeyError, StoreUnavailable."""
+def read_task(reading: Reading, task_id: int, scope: Scope = None) -> TaskView:
+    """Read a task's page. Raises KeyError where there is none that may be seen, StoreUnavailable."""
     queue = reading.queue
-    task = queue.task(task_id)
+    task = visible_task(reading, task_id, scope)
     phases = queue.phases(task_id)
-    return TaskView(
-        line=_line(reading, task),
-        attempts=tuple(
-            _attempt_view(reading, attempt, (phase for number, phase in phases if number == attempt.number))
-            for attempt in queue.attempts(task_id)
-        ),
-        publications=tuple(queue.publications(task_id)),
-        history=tuple(reading.history.task_events(task_id)),
-        deliveries=tuple(reading.history.deliveries(DELIVERIES_SHOWN, task_id=task_id)),
+    attempts = tuple(
+        _attempt_view(reading, task, attempt, [phase for number, phase in phases if number == attempt.number])
+        for attempt in queue.attempts(task_id)
     )
-
-
-def web_link(address: str) -> str:
-    """Return an address if a browser may be sent there (http or https), else ""."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return ""
-    return address if parts.scheme in {"http", "https"} and parts.netloc else ""
-
-
-def _task_list(reading: Reading, tasks: list[Task], limit: int) -> TaskList:
-    lines = tuple(_line(reading, task) for task in tasks[:limit])
-    return TaskList(lines=lines, more=max(0, len(tasks) - limit))
-
-
-def _line(reading: Reading, task: Task) -> TaskLine:
-    is_open = task.state in {State.RUNNING, State.IN_REVIEW, State.WATCHING, State.DONE}
-    phases = reading.queue.phases(task.id) if task.state is State.RUNNING else []
-    publications = reading.queue.publications(task.id) if is_open else []
-    return TaskLine(
+    deliveries = tuple(reading.history.deliveries(DELIVERIES_SHOWN, task_id=task_id))
+    last = attempts[-1] if attempts else None
+    return TaskView(
         task=task,
         next_step=next_step(task),
         spent=reading.ledger.spent_on_task(task.id),
-        phase=phases[-1][1].name if phases else "",
-        links=_links(publications),
+        attempts=attempts,
+        publications=tuple(queue.publications(task_id)),
+        history=tuple(reading.history.task_events(task_id)),
+        deliveries=deliveries,
+        waiting=waiting_at(task, last.attempt, last.verdict, last.restatement) if last else None,
+        raised=reading.ledger.standing(task).raised,
+        pending=tuple(each for each in deliveries if each.decision is None and each.admission == "signal"),
     )
 
 
-def _links(publications: Iterable[Publication]) -> tuple[tuple[str, str], ...]:
-    """Return (words, address) of the pull requests, the address "" where a browser cannot go there."""
-    found = {
-        f"pull request #{publication.pull_number}": web_link(publication.url)
-        for publication in publications
-        if publication.pull_number is not None
-    }
-    return tuple(found.items())
+def visible_task(reading: Reading, task_id: int, scope: Scope) -> Task:
+    """Return a task that may be seen. Raises KeyError, StoreUnavailable."""
+    task = reading.queue.task(task_id)
+    if scope is not None and (task.issue.forge, task.issue.repository_id) not in scope:
+        raise KeyError(f"there is no task {task_id}")
+    return task
 
 
-def _attempt_view(reading: Reading, attempt: Attempt, phases: Iterable[Phase]) -> AttemptView:
+def read_difference(reading: Reading, view: AttemptView) -> DiffView | None:
+    """Return what an attempt changed, with the guard's findings; None where nothing was kept."""
+    patch = reading.shelf.difference(view.attempt.id)
+    findings = view.verdict.findings if view.verdict else ()
+    return read_diff(patch, findings) if patch.strip() else None
+
+
+def _attempt_view(reading: Reading, task: Task, attempt: Attempt, phases: Iterable[Phase]) -> AttemptView:
     restatement, claim = reading.queue.report(attempt)
+    verdict = reading.queue.verdict(attempt)
+    receipts = tuple(reading.receipts.of_attempt(attempt.id))
+    is_running = task.state is State.RUNNING and attempt.outcome is None
     return AttemptView(
         attempt=attempt,
-        phases=tuple(phases),
+        phases=timed(list(phases)),
         spent=reading.ledger.spent_on_attempt(attempt.id),
-        verdict=reading.queue.verdict(attempt),
+        verdict=verdict,
         restatement=restatement,
         claim=claim,
-        receipts=tuple(reading.receipts.of_attempt(attempt.id)),
+        receipts=receipts,
+        suspects=suspects_in(receipts),
+        tests=tests_of(verdict) if verdict else None,
+        running_phase=reading.shelf.phase(attempt.id) if is_running else "",
     )
 
 
-def _spend(reading: Reading, tasks: list[Task], day: str) -> tuple[DailySpend, ...]:
-    names: dict[tuple[str, str], str] = {}
-    for task in tasks:
-        names.setdefault((task.issue.forge, task.issue.repository_id), task.repository_name)
-    each = tuple(
-        DailySpend(
-            repository=f"{forge}:{name}",
-            spent=reading.ledger.spent_on_day(forge, repository_id, day),
-            cap=reading.daily_cap,
-        )
-        for (forge, repository_id), name in names.items()
-    )
-    total = sum((one.spent for one in each), Decimal(0))
-    together = DailySpend(repository="all repositories", spent=total, cap=reading.service_cap)
-    return (*each, together) if each else ()
+def timed(phases: list[Phase]) -> tuple[TimedPhase, ...]:
+    """Place the phases of an attempt one after another on a line of 1000, as long as they took.
+
+    Pauses between two lives of the attempt are left out: hours of waiting would hide the work.
+    """
+    whole = sum(phase.seconds for phase in phases) or 1.0
+    placed, start = [], 0.0
+    for phase in phases:
+        length = 1000 * phase.seconds / whole
+        placed.append(TimedPhase(phase=phase, start=min(996, round(start)), length=max(4, round(length))))
+        start += length
+    return tuple(placed)

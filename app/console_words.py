@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from domain.model import Reason, Task
+import re
+from datetime import UTC, datetime
+
+from domain.model import Outcome, Reason, Task
+from domain.ports import Admission
 from domain.states import State
 
 STATE_NAMES = {
@@ -81,3 +85,86 @@ def next_step(task: Task) -> str:
 def reason_name(reason: Reason) -> str:
     """Write a reason as words."""
     return _PLAIN_REASONS.get(reason) or reason.value.replace("_", " ")
+
+
+OUTCOME_WORDS = {
+    Outcome.VERIFIED: "verified",
+    Outcome.UNVERIFIED: "not verified",
+    Outcome.REFUSED: "refused",
+    Outcome.NO_CHANGE: "no change",
+    Outcome.DECLINED: "could not go on",
+    Outcome.UNJUDGED: "could not be judged",
+    Outcome.REPEATED: "same change again",
+    Outcome.TASK_LIMIT: "limit reached",
+    Outcome.DAILY_LIMIT: "the day's budget used up",
+    Outcome.TRANSIENT: "passing trouble",
+    Outcome.INTERRUPTED: "interrupted",
+    Outcome.ORPHANED: "service stopped",
+    Outcome.CANCELLED: "cancelled",
+}
+
+ADMISSION_WORDS = {
+    Admission.QUEUED: ("queued", "It asked for work, and a task was made of it."),
+    Admission.SIGNAL: ("told to its task", "A known task heard of it; the worker decides what follows."),
+    Admission.DUPLICATE: ("duplicate", "It came before and changes nothing."),
+    Admission.LIVE_TASK: ("under way already", "The issue is being worked on; one task per issue."),
+    Admission.DONE_TASK: ("done already", "The issue's pull request is merged."),
+    Admission.NO_TASK: ("no task", "It is about an issue or pull request that nobody asked us to work on."),
+    Admission.NOT_SERVED: ("not served", "The repository is not in FIXWRIGHT_REPOSITORIES."),
+    Admission.OWN_EVENT: ("our own, or a bot's", "Machines ask for nothing here."),
+    Admission.OTHER_LABEL: ("another label", "The label is none that asks for work."),
+    Admission.UNINTERESTING: ("means nothing here", "Well-formed, and nothing that the service acts on."),
+    Admission.ERRAND: ("errand", "It concerns no single task; the worker looks at the forge."),
+    Admission.TOO_OLD: ("too old", "It asked for work more than a day ago; put the label on again."),
+    Admission.QUEUE_FULL: (
+        "queue full",
+        "As many issues wait as may; a sweep takes it up when there is room.",
+    ),
+    Admission.NOTED: ("noted", "Written down; nothing follows from it by itself."),
+    Admission.NOT_TRUSTED: ("not trusted", "Who asked may not, or the issue was rewritten since."),
+}
+"""What was decided at the door, in two lengths."""
+
+PHASES = ("prepare", "setup", "baseline", "localize", "agent", "check", "verify")
+"""An attempt's phases in their usual order; `setup` only where something has to be installed."""
+
+PHASE_WORDS = {
+    "prepare": "Fetch and check out",
+    "setup": "Install",
+    "baseline": "Tests before",
+    "localize": "Find suspects",
+    "agent": "Agent at work",
+    "check": "Guard",
+    "verify": "Verify",
+    "publish": "Publish",
+}
+
+
+def event_words(kind: str) -> str:
+    """Write an event's class name as words: IssueLabelled as "Issue labelled"."""
+    return re.sub(r"(?<!^)([A-Z])", r" \1", kind).capitalize()
+
+
+def lasting(seconds: float) -> str:
+    """Write a span of time, two units at most."""
+    if seconds < 60:
+        return f"{max(0.0, seconds):.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
+    if seconds < 86400:
+        return f"{int(seconds) // 3600} h {int(seconds) % 3600 // 60:02d} min"
+    return f"{int(seconds) // 86400} d {int(seconds) % 86400 // 3600} h"
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """Write how long ago, or in how long, a moment is; one unit, and the date beyond four weeks."""
+    seconds = (now - moment).total_seconds()
+    distance = abs(seconds)
+    if distance < 5:
+        return "just now"
+    for length, unit in ((60, "s"), (3600, "min"), (86400, "h"), (28 * 86400, "d")):
+        if distance < length:
+            size = {"s": 1, "min": 60, "h": 3600, "d": 86400}[unit]
+            words = f"{int(distance // size)} {unit}"
+            return f"{words} ago" if seconds > 0 else f"in {words}"
+    return f"{moment.astimezone(UTC):%Y-%m-%d}"

@@ -12,6 +12,7 @@ from app.github_app.stored import (
     DIRECTORY,
     StoredApp,
     stored_app,
+    stored_client_secret,
     stored_private_key,
     stored_webhook_secret,
 )
@@ -84,7 +85,14 @@ def web_side_of_stored(data_dir: Path, given: Set[str]) -> dict[str, object]:
     """
     if "webhook_secret" in given or (app := stored_app(data_dir)) is None:
         return {}
-    return {"webhook_secret": (SecretStr(stored_webhook_secret(data_dir)),), "github_api_url": app.api_url}
+    found: dict[str, object] = {
+        "webhook_secret": (SecretStr(stored_webhook_secret(data_dir)),),
+        "github_api_url": app.api_url,
+    }
+    if "github_client_id" not in given:
+        secret = SecretStr(stored_client_secret(data_dir))
+        found |= {"github_client_id": app.client_id, "github_client_secret": secret}
+    return found
 
 
 def worker_side_of_stored(settings: GithubSettings, data_dir: Path) -> dict[str, object]:

@@ -1,200 +1,297 @@
-"""The console: server-rendered pages behind a password, without a line of script."""
+"""The console: server-rendered pages for whoever is logged in, and the buttons on a task's page."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hmac
 import re
-from collections.abc import Callable, Coroutine
-from datetime import datetime
-from http import HTTPStatus
-from pathlib import Path
-from typing import Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
-import jinja2
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
-from fastapi.routing import APIRoute
-from markupsafe import Markup
+import structlog
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from app.console_view import Reading, read_overview, read_task, web_link
-from app.console_words import STATE_NAMES, reason_name
-from app.receipt_view import read_receipt
-from domain.budget import show_money
+from app.console_acts import BadAct, acts_for, command_text, delivery_of
+from app.console_door import THEME_COOKIE, THEMES, ConsoleDoor, NotOurs, theme_of
+from app.console_links import own_path
+from app.console_live import LiveTasks
+from app.console_login import ConsoleLogin, see_other
+from app.console_looks import SAFETY, Looks
+from app.console_oauth import GithubLogin
+from app.console_reads import ConsoleReads, NotThere
+from app.console_sessions import Guesses, Sessions, Viewer
+from app.console_view import Reading, visible_task
+from app.group_commit import NotStored
+from app.refusal import Refused, SenderGone
 from domain.errors import FixwrightError
-from domain.text import clip, one_line, visible
+from domain.model import Task
+from domain.ports import Admitted, Delivery
 
-OPERATOR = "operator"
+log = structlog.get_logger(__name__)
 
-_HERE = Path(__file__).parent
-_RECEIPT = re.compile(r"[0-9a-f]{64}")
-_TASK_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+Handler = Callable[[Request, Viewer], Response]
+Form = dict[str, str]
+Act = Callable[[Request, Viewer, Form], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
-_LOCKED = {
-    "title": "A password is needed",
-    "words": "Log in as `operator` with the password in FIXWRIGHT_CONSOLE_TOKEN.",
+TELLING = {
+    "approve": "Approved. The worker goes on within moments.",
+    "cancel": "Cancelled as soon as the worker has heard it, within moments.",
+    "retry": "Another attempt follows as soon as the worker has heard it.",
+    "budget": "The worker raises the cap within moments, or says on the issue why not.",
+    "replay": "Replayed: the delivery was decided anew.",
 }
-
-_UNREADABLE = {"title": "Not readable now", "words": "The database cannot be read. Reload in a moment."}
-
-_SAFETY = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
+"""What a page says after a button was pressed, by its name."""
 
 
-def console_router(reading: Reading, token: str) -> APIRouter:
-    """Return the console's routes, all behind HTTP Basic with user `operator` and this password.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleSite:
+    """A console and its surroundings.
+
+    `token` is the operator's password, "" for none; `github` logs accounts in, None for nobody. `tell` stores
+    a press of a button; `replay` has a delivery decided anew, None where that cannot be done.
+    """
+
+    reading: Reading
+    token: str
+    tell: Callable[[Delivery], Awaitable[Admitted]]
+    is_worker_heard: Callable[[], bool]
+    public_url: str = ""
+    github: GithubLogin | None = None
+    replay: Callable[[int], Awaitable[Admitted]] | None = None
+    is_ending: Callable[[], bool] = lambda: False
+
+
+def console_router(site: ConsoleSite) -> APIRouter:
+    """Return the console's routes. Nothing but its style is given to anybody who is not logged in.
 
     Raises:
-        ValueError: the password is empty; without one there must be no console.
+        ValueError: nobody could log in; then there must be no console.
     """
-    if not token:
-        raise ValueError("a console needs a password")
-    environment = _environment()
-    router = APIRouter(dependencies=[Depends(_guard(token))], route_class=_locked_route(environment))
-    style = (_HERE / "static" / "console.css").read_text(encoding="utf-8")
+    if not site.token and site.github is None:
+        raise ValueError("a console needs a password, or accounts that may log in")
+    return Console(site).router()
 
-    @router.get("/")
-    def root() -> Response:
-        return RedirectResponse("/console", status_code=303, headers=_SAFETY)
 
-    @router.get("/console")
-    def overview() -> Response:
-        return _page(environment, "overview.html", lambda: {"overview": read_overview(reading)})
+class Console:
+    """The routes of one console."""
 
-    @router.get("/console/tasks/{number}")
-    def task(number: str) -> Response:
-        if not _TASK_NUMBER.fullmatch(number):
-            return _missing(environment)
+    def __init__(self, site: ConsoleSite) -> None:
+        clock = site.reading.clock
+        self._site = site
+        self._looks = Looks(clock)
+        self._door = ConsoleDoor(site.token, Sessions(clock.now), Guesses(clock.monotonic), site.public_url)
+        self._login = ConsoleLogin(self._door, self._looks, site.github)
+        self._live = LiveTasks(site.reading, site.is_ending)
+        self._reads = ConsoleReads(site.reading, site.is_worker_heard, has_replay=site.replay is not None)
+
+    def router(self) -> APIRouter:
+        """Return all of them."""
+        router = APIRouter(include_in_schema=False)
+        reads = self._reads
+        pages: dict[str, Callable[[Request, Viewer], tuple[str, dict[str, object]]]] = {
+            "/console": reads.overview,
+            "/console/tasks": reads.tasks,
+            "/console/tasks/{number}": reads.task,
+            "/console/tasks/{number}/attempts/{attempt}": reads.transcript,
+            "/console/repositories": reads.places,
+            "/console/repositories/{forge}/{repository:path}": reads.place,
+            "/console/spend": reads.spend,
+            "/console/deliveries": reads.deliveries,
+            "/console/deliveries/{number}": reads.delivery,
+            "/console/health": reads.health,
+        }
+        for path, read in pages.items():
+            router.add_route(path, self._page(read), methods=["GET"])
+        router.add_route("/console/receipts/{name}", self._behind(self._receipt), methods=["GET"])
+        router.add_route("/console/tasks/{number}/live", self._stream, methods=["GET"])
+        router.add_route("/console/tasks/{number}/{act}", self._form(self._act), methods=["POST"])
+        router.add_route("/console/deliveries/{number}/replay", self._form(self._replay), methods=["POST"])
+        router.add_route("/console/theme", self._form(self._theme), methods=["POST"])
+        router.add_route("/console/logout", self._form(self._leave), methods=["POST"])
+        router.add_route("/console/login", self._login.show, methods=["GET"])
+        router.add_route("/console/login", self._open(self._login.enter), methods=["POST"])
+        router.add_route("/console/login/github", self._open(self._login.begin_github), methods=["POST"])
+        router.add_route("/console/login/github/callback", self._login.end_github, methods=["GET"])
+        router.add_route("/console/files/{name}", self._file, methods=["GET"])
+        router.add_route("/console/{rest:path}", self._behind(self._nowhere), methods=["GET"])
+        router.add_route("/", self._root, methods=["GET"])
+        return router
+
+    # -- who may ------------------------------------------------------------------------------------
+
+    def _behind(self, handler: Handler) -> Endpoint:
+        """Let only who is logged in through, to a handler that may wait for the database."""
+
+        async def answer(request: Request) -> Response:
+            viewer = self._door.viewer(request)
+            if viewer is None:
+                return self._login.page(request)
+            try:
+                return await run_in_threadpool(handler, request, viewer)
+            except NotThere as missing:
+                return self._notice(request, viewer, f"No such {missing}", _MISSING.format(missing), 404)
+            except FixwrightError as error:
+                return self._notice(request, viewer, "Not readable now", f"{error}. Reload in a moment.", 503)
+
+        return answer
+
+    def _page(self, read: Callable[[Request, Viewer], tuple[str, dict[str, object]]]) -> Endpoint:
+        def handler(request: Request, viewer: Viewer) -> Response:
+            template, values = read(request, viewer)
+            return self._looks.page(template, {**self._chrome(request, viewer), **values})
+
+        return self._behind(handler)
+
+    def _form(self, act: Act) -> Endpoint:
+        """Let only forms of this very session through."""
+
+        async def answer(request: Request) -> Response:
+            viewer = self._door.viewer(request)
+            if viewer is None or not viewer.session:
+                return self._login.page(request, back="/console")
+            try:
+                form = await self._door.form(request)
+                self._door.check_stamp(viewer, form)
+                return await act(request, viewer, form)
+            except NotOurs as error:
+                log.warning("form refused", path=request.url.path[:80], why=str(error))
+                words = (
+                    "It is of an old page, or of another site. Go back, load the page again, and repeat it."
+                )
+                return self._notice(request, viewer, "That form is not accepted", words, 403)
+            except NotThere as missing:
+                return self._notice(request, viewer, f"No such {missing}", _MISSING.format(missing), 404)
+            except BadAct as error:
+                return self._notice(request, viewer, "That cannot be done", str(error), 422)
+            except (NotStored, FixwrightError) as error:
+                log.warning("act not stored", error=str(error))
+                return self._notice(
+                    request, viewer, "Not done", "Nothing was changed. Try again in a moment.", 503
+                )
+            except (Refused, SenderGone):
+                return PlainTextResponse("The form did not come in whole.", 400, headers=SAFETY)
+
+        return answer
+
+    def _open(self, handler: Callable[[Request], Awaitable[Response]]) -> Endpoint:
+        """Let a form of nobody known through, if it is of a page of ours."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except NotOurs as error:
+                return self._login.refused(request, error)
+            except (Refused, SenderGone):
+                return PlainTextResponse("The form did not come in whole.", 400, headers=SAFETY)
+
+        return answer
+
+    # -- what is done -------------------------------------------------------------------------------
+
+    async def _act(self, request: Request, viewer: Viewer, form: Form) -> Response:
+        """Tell the worker of a button; it decides like about a comment."""
+        number, act = self._number(request), request.path_params["act"]
+        verb, text = command_text(act, form)
+        task = await run_in_threadpool(self._task, number, viewer)
+        delivery = delivery_of(task, viewer, verb, text, self._site.reading.clock.now())
+        admitted = await self._site.tell(delivery)
+        log.info("button pressed", act=act, task=number, by=viewer.name, decision=admitted.admission.value)
+        return see_other(f"/console/tasks/{number}", done=act)
+
+    async def _replay(self, request: Request, viewer: Viewer, form: Form) -> Response:
+        number = self._number(request)
+        if self._site.replay is None or not viewer.is_operator:
+            raise BadAct("Only the operator replays deliveries.")
         try:
-            return _page(environment, "task.html", lambda: {"view": read_task(reading, int(number))})
+            admitted = await self._site.replay(number)
         except KeyError:
-            return _missing(environment)
+            raise NotThere("delivery") from None
+        log.info("delivery replayed", delivery=number, by=viewer.name, decision=admitted.admission.value)
+        return see_other(f"/console/deliveries/{number}", done="replay")
 
-    @router.get("/console/receipts/{name}")
-    def receipt(name: str) -> Response:
-        sha256 = name.removesuffix(".json")
-        if not _RECEIPT.fullmatch(sha256):
-            return _missing(environment, "receipt")
+    async def _theme(self, request: Request, viewer: Viewer, form: Form) -> Response:
+        chosen = form.get("theme", "")
+        answer = see_other(own_path(form.get("back", "")))
+        age = 365 * 86400 if chosen in THEMES else 0
+        line = self._door.cookie(request, THEME_COOKIE, chosen if age else "", age)
+        answer.headers.append("set-cookie", line)
+        return answer
+
+    async def _leave(self, request: Request, viewer: Viewer, form: Form) -> Response:
+        return await self._login.leave(request, viewer)
+
+    # -- what is shown ------------------------------------------------------------------------------
+
+    async def _root(self, request: Request) -> Response:
+        return see_other("/console")
+
+    async def _file(self, request: Request) -> Response:
+        found = self._looks.file(request.path_params["name"])
+        return (
+            found if found is not None else PlainTextResponse("There is no such file.", 404, headers=SAFETY)
+        )
+
+    def _receipt(self, request: Request, viewer: Viewer) -> Response:
+        name = request.path_params["name"]
+        receipt = self._reads.receipt(name.removesuffix(".json"), viewer)
+        if name.endswith(".json"):
+            return Response(receipt.envelope, media_type="application/json", headers=SAFETY)
+        template, values = self._reads.receipt_page(receipt)
+        return self._looks.page(template, {**self._chrome(request, viewer), **values})
+
+    def _nowhere(self, request: Request, viewer: Viewer) -> Response:
+        raise NotThere("page")
+
+    async def _stream(self, request: Request) -> Response:
+        viewer = self._door.viewer(request)
+        if viewer is None:
+            return PlainTextResponse("Log in first.", 401, headers=SAFETY)
         try:
-            found = reading.receipts.named(sha256)
+            number = self._number(request)
+            await run_in_threadpool(self._task, number, viewer)
+        except NotThere:
+            return PlainTextResponse("There is no such task.", 404, headers=SAFETY)
         except FixwrightError:
-            return _page(environment, "notice.html", lambda: dict(_UNREADABLE), 503)
-        if found is None:
-            return _missing(environment, "receipt")
-        if name != sha256:
-            return Response(found.envelope, media_type="application/json", headers=_SAFETY)
-        return _page(environment, "receipt.html", lambda: {"view": read_receipt(found)})
+            return PlainTextResponse("Not readable now.", 503, headers={**SAFETY, "Retry-After": "5"})
+        if self._live.is_full:
+            return PlainTextResponse("Too many look on.", 503, headers={**SAFETY, "Retry-After": "30"})
+        last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
+        events = self._live.events(number, last, lambda step: self._looks.fragment("step.html", "step", step))
+        return StreamingResponse(events, media_type="text/event-stream", headers=SAFETY)
 
-    @router.get("/console/console.css")
-    def stylesheet() -> Response:
-        return Response(style, media_type="text/css", headers={**_SAFETY, "Cache-Control": "max-age=300"})
+    # -- what they share ----------------------------------------------------------------------------
 
-    return router
+    def _task(self, number: int, viewer: Viewer) -> Task:
+        try:
+            return visible_task(self._site.reading, number, viewer.scope)
+        except KeyError:
+            raise NotThere("task") from None
 
+    def _number(self, request: Request) -> int:
+        number = request.path_params["number"]
+        if not _NUMBER.fullmatch(number):
+            raise NotThere("task")
+        return int(number)
 
-def _guard(token: str) -> Callable[[Request], None]:
-    """Make the check of the password; it takes the same time for every wrong one of its length."""
-    expected = f"{OPERATOR}:{token}".encode()
+    def _chrome(self, request: Request, viewer: Viewer) -> dict[str, object]:
+        """Return what every page has around its own."""
+        path = request.url.path
+        return {
+            "viewer": viewer,
+            "theme": theme_of(request),
+            "here": path + (f"?{request.url.query}" if request.url.query else ""),
+            "section": path.removeprefix("/console").strip("/").partition("/")[0],
+            "done": TELLING.get(request.query_params.get("done", ""), ""),
+        }
 
-    async def check(request: Request) -> None:
-        if not hmac.compare_digest(_credentials(request), expected):
-            challenge = {"WWW-Authenticate": 'Basic realm="Fixwright", charset="UTF-8"', **_SAFETY}
-            raise HTTPException(HTTPStatus.UNAUTHORIZED, headers=challenge)
-
-    return check  # type: ignore[return-value]
-
-
-def _locked_route(environment: jinja2.Environment) -> type[APIRoute]:
-    """Make the kind of route that says in words, and not in JSON, that it wants a password."""
-
-    class LockedRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
-
-            async def answer(request: Request) -> Response:
-                try:
-                    return await handle(request)
-                except HTTPException as refusal:
-                    page = environment.get_template("notice.html").render(_LOCKED)
-                    return HTMLResponse(page, refusal.status_code, headers=refusal.headers)
-
-            return answer
-
-    return LockedRoute
+    def _notice(self, request: Request, viewer: Viewer, title: str, words: str, status: int) -> Response:
+        values = {**self._chrome(request, viewer), "title": title, "words": words, "done": ""}
+        return self._looks.page("notice.html", values, status)
 
 
-def _credentials(request: Request) -> bytes:
-    kind, _, value = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "basic":
-        return b""
-    try:
-        return base64.b64decode(value.strip().encode("latin-1"), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
+_MISSING = "There is no {0} of this number, or none that you may see. The overview leads to all of them."
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
-
-def _page(
-    environment: jinja2.Environment, template: str, read: Callable[[], dict[str, object]], status: int = 200
-) -> Response:
-    try:
-        values = read()
-    except FixwrightError as error:
-        values = {"title": "Not readable now", "words": f"{error}. Reload in a moment."}
-        template, status = "notice.html", 503
-    return HTMLResponse(environment.get_template(template).render(values), status, headers=_SAFETY)
-
-
-def _missing(environment: jinja2.Environment, what: str = "task") -> Response:
-    words = {
-        "title": f"No such {what}",
-        "words": f"There is no {what} of this number. The overview leads to all of them.",
-    }
-    return _page(environment, "notice.html", lambda: dict(words), 404)
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    environment.filters.update(
-        money=show_money,
-        line=lambda text, limit=160: one_line(text, limit),
-        prose=lambda text, limit=6000: clip(visible(text), limit),
-        moment=_moment,
-        seconds=_seconds,
-        state=lambda state: STATE_NAMES[state],
-        reason=reason_name,
-        event_words=_event_words,
-        web_link=web_link,
-    )
-    return environment
-
-
-def _moment(moment: datetime | None) -> Markup | str:
-    """Write a moment that no line break takes apart."""
-    if moment is None:
-        return "not yet"
-    written = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), written)
-
-
-def _seconds(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
-
-
-def _event_words(kind: str) -> str:
-    """Write an event's class name as words: IssueLabelled as "Issue labelled"."""
-    return re.sub(r"(?<!^)([A-Z])", r" \1", kind).capitalize()
+__all__ = ["Console", "ConsoleSite", "acts_for", "console_router"]

@@ -15,26 +15,22 @@ from starlette.types import ASGIApp
 from app.api.application import PREFIX, api_application
 from app.api.wiring import api_parts
 from app.clock import SystemClock
-from app.console_view import Reading
+from app.console_site import console_of
 from app.group_commit import DeliveryWriter
 from app.http_limits import Ending, PunctualHttp, PunctualServer
 from app.intake import Door
 from app.log import configure_logging
-from app.pages import console_router
 from app.request_body import BodyReader
 from app.settings import WebSettings, load_web_settings
 from app.wake import Bell
 from app.web import create_app
 from domain.errors import ConfigurationError
+from domain.operators import OWN_PROVIDERS
 from domain.policy import admit
 from domain.ports import WebhookDialect
 from domain.text import Redactor
 from store.database import Database
-from store.history import History
 from store.inbox import SqliteInbox
-from store.ledger import SqliteLedger
-from store.receipts import SqliteReceipts
-from store.tasks import SqliteTaskQueue
 
 log = structlog.get_logger(__name__)
 
@@ -113,24 +109,12 @@ def build(
         reader=BodyReader(settings.max_body_bytes),
         clock=clock,
     )
-    token = settings.console_token.get_secret_value()
-    reading = Reading(
-        queue=SqliteTaskQueue(database, clock),
-        ledger=SqliteLedger(database, clock),
-        history=History(database),
-        clock=clock,
-        receipts=SqliteReceipts(database, clock),
-        daily_cap=settings.max_daily_cost_usd,
-        service_cap=settings.max_daily_cost_total_usd,
-    )
-    api = api_parts(settings, database, writer, ending or Ending())
-    return create_app(
-        door,
-        writer,
-        console_router(reading, token) if token else None,
-        settings.data_dir,
-        mounted={PREFIX: api_application(api)} if token else {},
-    )
+    ending = ending or Ending()
+    console = console_of(settings, database, clock, tell=writer.store, is_ending=lambda: ending.is_asked)
+    mounted = {}
+    if settings.console_token.get_secret_value():
+        mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending))
+    return create_app(door, writer, console, settings.data_dir, mounted=mounted)
 
 
 def webhook_dialects() -> dict[str, WebhookDialect]:
@@ -141,6 +125,8 @@ def webhook_dialects() -> dict[str, WebhookDialect]:
     """
     dialects: dict[str, WebhookDialect] = {}
     for entry in entry_points(group=PROVIDER_GROUP):
+        if entry.name in OWN_PROVIDERS:
+            raise ConfigurationError(f"the provider of {entry.value} cannot be called {entry.name}")
         try:
             dialects[entry.name] = entry.load()().dialect()
         except (ImportError, AttributeError) as error:

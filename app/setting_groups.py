@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.console_settings import ConsoleSettings
 from app.forge_options import PluginSettings
 from app.github_settings import GithubAddress, GithubSettings, is_app_given
 from app.keeping_settings import KeepingSettings
@@ -26,7 +27,6 @@ from app.setting_types import (
     PublicUrl,
     Repositories,
     Secrets,
-    Token,
     UpperPrice,
     Word,
 )
@@ -39,7 +39,10 @@ from domain.pricing import PER_MILLION
 PREFIX = "FIXWRIGHT_"
 
 SECRET_FIELDS = frozenset(
-    {"webhook_secret", "console_token", "api_key", "github_private_key", "forge_options"}
+    {
+        *("webhook_secret", "console_token", "github_client_secret"),
+        *("api_key", "github_private_key", "forge_options"),
+    }
 )
 
 
@@ -139,7 +142,7 @@ class CommonSettings(BaseSettings):
         return {variable(name): _shown(name, getattr(self, name)) for name in sorted(type(self).model_fields)}
 
 
-class WebSettings(GithubAddress, CommonSettings):
+class WebSettings(ConsoleSettings, GithubAddress, CommonSettings):
     """What the web process needs; no model and no forge credential among it."""
 
     host: Word = Field(
@@ -158,11 +161,6 @@ class WebSettings(GithubAddress, CommonSettings):
         "the data directory; without one, the setup page is served.",
         examples=["$(openssl rand -hex 32)"],
     )
-    console_token: Token = Field(
-        default=SecretStr(""),
-        description="Password of the console's user `operator`, 16 characters or more. Empty: no console.",
-        examples=["$(openssl rand -hex 16)"],
-    )
     max_body_bytes: Count = Field(
         default=2**20, ge=1024, le=25 * 2**20, description="Longest delivery accepted.", examples=["1048576"]
     )
@@ -179,7 +177,8 @@ class WebSettings(GithubAddress, CommonSettings):
 
     def secrets(self) -> list[str]:
         """Return every secret in these settings, for the redactor."""
-        return [*(s.get_secret_value() for s in self.webhook_secret), self.console_token.get_secret_value()]
+        own = (*self.webhook_secret, self.console_token, self.github_client_secret)
+        return [secret.get_secret_value() for secret in own]
 
 
 class WorkerSettings(

@@ -75,7 +75,7 @@ class History:
         """Return the newest deliveries (of one task), newest first. Duplicates leave no record."""
         with self._database.read() as connection:
             rows = connection.execute(_DELIVERIES, {"limit": limit, "task_id": task_id}).fetchall()
-        return [_delivery_from(row) for row in rows]
+        return [delivery_from(row) for row in rows]
 
     def delivery_body(self, record_id: int) -> bytes | None:
         """Return the body exactly as it was received, None once retention took it. Raises KeyError."""
@@ -100,7 +100,8 @@ class History:
         return [event_from(row) for row in rows]
 
 
-def _delivery_from(row: sqlite3.Row) -> DeliveryRecord:
+def delivery_from(row: sqlite3.Row) -> DeliveryRecord:
+    """Return a row of `deliveries` with the decision about it."""
     return DeliveryRecord(
         id=row["id"],
         provider=row["provider"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from domain.operators import OPERATOR_PROVIDER
 from domain.ports import Clock, Signal
 from store.database import Database
 from store.documents import event_from
@@ -18,10 +19,16 @@ class SignalRecords:
         """Return signals not yet decided, oldest first."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT id, task_id, kind, event FROM signals WHERE decided_at IS NULL ORDER BY id"
+                "SELECT signals.id, signals.task_id, signals.kind, event, provider FROM signals"
+                " JOIN deliveries ON deliveries.id = delivery WHERE decided_at IS NULL ORDER BY signals.id"
             ).fetchall()
         return [
-            Signal(id=row["id"], task_id=row["task_id"], event=event_from(row["kind"], row["event"]))
+            Signal(
+                id=row["id"],
+                task_id=row["task_id"],
+                event=event_from(row["kind"], row["event"]),
+                by_operator=row["provider"] == OPERATOR_PROVIDER,
+            )
             for row in rows
         ]
 

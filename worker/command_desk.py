@@ -11,6 +11,7 @@ from domain.budget import Caps, Standing
 from domain.errors import ForgeError
 from domain.events import CommandGiven, Verb
 from domain.model import IssueRef, Task
+from domain.operators import is_without_comment
 from domain.ports import Capability, Forge, Ledger, Reacting, TaskQueue
 from domain.states import State
 from worker import answers
@@ -102,6 +103,8 @@ def show_seen(forge: Forge, command: CommandGiven) -> None:
 def react_to(forge: Forge, issue: IssueRef, comment_id: str) -> None:
     """Put a reaction on a comment, where the forge has them; one that fails is no harm."""
     if Capability.REACTIONS not in forge.capabilities or not isinstance(forge, Reacting):
+        return
+    if is_without_comment(comment_id):
         return
     try:
         forge.react(issue, comment_id, "eyes")

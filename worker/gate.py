@@ -70,7 +70,7 @@ class PublishGate:
         patch = redact(self.mirror.patch(self.mirror.tree_of(base_sha), publication.tree))
         proposal = Proposal(publication=publication, base=base, patch=patch, kept_as=keep.name)
         if proposal.is_long:
-            _write(keep, patch)
+            write_for_owner(keep, patch)
         return proposal
 
 
@@ -85,7 +85,8 @@ def is_moved_on(mirror: Mirror, publication: Publication, bases: Iterable[str]) 
     return bool(head) and not mirror.is_ancestor(head, publication.commit_sha)
 
 
-def _write(path: Path, text: str) -> None:
+def write_for_owner(path: Path, text: str) -> None:
+    """Write a file that only the service's own user can read. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:

@@ -31,6 +31,12 @@ _HYPOTHESIS = re.compile(
 _MOST_SAID = 20_000
 """Characters of one step's words that are looked through."""
 
+PHASE = "phase"
+"""Key of a record that tells which phase begins: who looks on sees it before it has ended."""
+
+CONFIG = "config"
+"""Key of a record that holds what the repository's own file says other than the defaults."""
+
 WORKED = "worked"
 """Key of a step's record: the seconds that the agent had worked on the attempt by then, in all its lives."""
 
@@ -68,6 +74,7 @@ class StoreJournal:
         note = PhaseNote()
         started_at, began = self.clock.now(), self.clock.monotonic()
         before = self.ledger.spent_on_attempt(self.attempt.id)
+        self.transcript.append({PHASE: name, "at": started_at.isoformat()})
         log.info("phase begins", attempt=self.attempt.id, phase=name)
         self.board.began(name)
         try:
@@ -87,6 +94,7 @@ class StoreJournal:
     def heeds(self, config: RepoConfig, *, elsewhere: str | None) -> None:
         """Tell people what the repository's own file, or that there is none, means for the work."""
         self.keep_labels(config.kinds())
+        self.transcript.append({CONFIG: config.model_dump(mode="json", exclude_defaults=True)})
         self.board.follow(contract_words(config, self.caps, elsewhere=elsewhere), config)
 
     def based_on(self, base_sha: str) -> None:

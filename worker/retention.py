@@ -29,6 +29,9 @@ REGRET = timedelta(days=7)
 """How long the work of a task that was ended is kept: a label put on anew makes it live again."""
 
 PAGE = 200
+DIFFERENCE = ".diff"
+"""What ends the name of the difference that is kept beside a transcript."""
+
 _TRANSCRIPT = re.compile(r"attempt-(\d{1,18})\.jsonl")
 _TIDYING_LOOKS_SECONDS = 0.5
 
@@ -62,6 +65,7 @@ def keep_transcripts(directory: Path, queue: TaskQueue, clock: Clock, keeping: K
         if _age(path, clock) < keeping.age and total <= keeping.most_bytes:
             break
         path.unlink(missing_ok=True)
+        directory.joinpath(f"{path.name.partition('.')[0]}{DIFFERENCE}").unlink(missing_ok=True)
         total -= status.st_size
         log.info("transcript removed", file=path.name, bytes=status.st_size)
         yield 0.0

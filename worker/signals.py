@@ -22,6 +22,7 @@ from domain.events import (
 )
 from domain.model import Permission, Reason, Task
 from domain.noted import CheckAsked, IssueChanged, Noted
+from domain.operators import OPERATOR
 from domain.policy import (
     PARKED,
     Serving,
@@ -169,6 +170,7 @@ class SignalDesk:
         if not is_legal(task.state, trigger):
             return f"no-op: a task that is {task.state} cannot be {trigger}"
         asked = signal.event if isinstance(signal.event, IssueLabelled | CommandGiven) else None
+        asked = None if signal.by_operator else asked  # who asked for the work stays
         try:
             self._queue.move(task, trigger, self._landing(task, trigger, signal.event, asked))
         except StaleWrite:
@@ -317,7 +319,7 @@ class SignalDesk:
         """Answer, and let exactly what was approved go on: the attempt stays open, and its text the same."""
         decision, is_approved = self._approvals.answer(task, command)
         if is_approved:
-            asked = replace(command, title=None, body=None)
+            asked = None if command.actor == OPERATOR else replace(command, title=None, body=None)
             landing = Landing(asked=asked, goes_on=True, word_at=word_of(command))
             try:
                 self._queue.move(task, Trigger.RESUMED, landing)
@@ -344,6 +346,8 @@ class SignalDesk:
         event = signal.event
         if task.state is not State.QUEUED or not isinstance(event, IssueLabelled | CommandGiven):
             return False
+        if signal.by_operator:
+            return False
         is_other = event.actor.id != task.requested_by.id
         if (
             not is_other
@@ -358,6 +362,8 @@ class SignalDesk:
     def _permission(self, signal: Signal, task: Task) -> Permission:
         if isinstance(signal.event, Noted | Uninteresting):
             return Permission.NONE
+        if signal.by_operator:
+            return Permission.ADMIN
         if signal.event.actor.id == self._serving.own_ids.get(task.issue.forge):
             return Permission.NONE  # ours, where the service acts under a plain user's account
         return self._forge_of(task).permission_of(task.issue.repository_id, signal.event.actor)

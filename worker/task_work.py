@@ -44,6 +44,7 @@ from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
 from worker import announce, politeness, readiness
+from worker.difference import keep_difference
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
@@ -322,6 +323,9 @@ class TaskWork:
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
+        if self._settler.publisher is not None:
+            kept = transcript_path(shop.transcripts, attempt)
+            keep_difference(self._settler.publisher.mirror, attempt, result.verdict, kept, shop.redact)
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result
 
     def _transcript(self, attempt: Attempt) -> Transcript:

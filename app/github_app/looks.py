@@ -27,7 +27,7 @@ class Looks:
     def __init__(self, site: SetupSite) -> None:
         self._site = site
         self._root = web_root(site.flow.api_url)
-        self._style = (_HERE / "static" / "console.css").read_text(encoding="utf-8")
+        self._style = (_HERE / "static" / "setup-ground.css").read_text(encoding="utf-8")
         self._style += (_HERE / "static" / "setup.css").read_text(encoding="utf-8")
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_HERE / "templates"),

@@ -70,6 +70,11 @@ def stored_webhook_secret(data_dir: Path) -> str:
     return _read(data_dir, WEBHOOK_SECRET).strip()
 
 
+def stored_client_secret(data_dir: Path) -> str:
+    """Return the secret with which accounts are logged in. Raises ConfigurationError."""
+    return _read(data_dir, CLIENT_SECRET).strip()
+
+
 def _read(data_dir: Path, name: str) -> str:
     """Return a file's text, if nobody else can read it. Raises ConfigurationError."""
     path = data_dir / DIRECTORY / name

@@ -79,11 +79,15 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """An event that concerns an existing task and waits for the worker to check who sent it."""
+    """An event that concerns an existing task and waits for the worker to check who sent it.
+
+    `by_operator` says that it is the operator's own word, given in this service, who may do anything.
+    """
 
     id: int
     task_id: int
     event: Event
+    by_operator: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

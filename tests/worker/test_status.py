@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from domain.model import IssueRef, Outcome, Permission
@@ -103,7 +102,9 @@ def test_what_is_to_come_begins_after_the_furthest_phase() -> None:
     ],
 )
 def test_a_hypothesis_is_read_from_what_the_model_says(said: str, found: str) -> None:
-    record = {"messages": [{"role": "assistant", "content": said}, {"role": "tool", "content": "Hypothesis: x"}]}
+    record = {
+        "messages": [{"role": "assistant", "content": said}, {"role": "tool", "content": "Hypothesis: x"}]
+    }
     assert hypothesis_in(record) == found
     assert hypothesis_in({"messages": [{"role": "assistant", "content": None}, 3]}) == ""
     assert hypothesis_in({}) == ""
@@ -301,5 +302,3 @@ def test_a_task_that_waits_for_a_later_day_says_until_when(notes: Town) -> None:
     said = status(notes, issue)
     assert f"**Waiting until {notes.task.not_before:%Y-%m-%d %H:%M} UTC.**" in said
     assert "A daily budget is used up" in said
-
-
