@@ -51,7 +51,7 @@ class WebProcess:
         self._reader.start()
         self.port = int(self.logged(lambda record: record["event"] == "listening")["port"])
 
-    def logged(self, wanted: Callable[[Record], bool], timeout: float = 20) -> Record:
+    def logged(self, wanted: Callable[[Record], bool], timeout: float = 60) -> Record:
         """Wait for a log line and return it."""
         with self._news:
             assert self._news.wait_for(lambda: any(map(wanted, self._records())), timeout), self._lines
