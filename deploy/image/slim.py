@@ -2,13 +2,14 @@
 
     python3 slim.py VENV
 
-mini-swe-agent asks for `datasets`, and with it pyarrow and pandas, for its own benchmarks: some 350 MB. Nothing that
-the service imports does (a test says so). Removed is every installed package that is needed neither by `fixwright`,
-by way of its requirements without those in `UNUSED`, nor by the environment itself.
+mini-swe-agent asks for `datasets`, and with it pyarrow and pandas, for its own benchmarks: some 350 MB. The
+service imports none of it (a test says so). Removed is every installed package that `fixwright` does not need
+by way of its requirements without those in `UNUSED`, pip too.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,13 +17,25 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-UNUSED = frozenset({("mini-swe-agent", "datasets"), ("mini-swe-agent", "textual"), ("mini-swe-agent", "prompt-toolkit")})
+UNUSED = frozenset(
+    {
+        ("mini-swe-agent", "datasets"),  # its benchmarks
+        ("mini-swe-agent", "textual"),  # its viewer of transcripts
+        ("mini-swe-agent", "prompt-toolkit"),  # its command line
+        ("huggingface-hub", "hf-xet"),  # downloads of models
+    }
+)
 """Requirements that are left out, as (package, requirement)."""
 
-KEPT = frozenset({"pip", "fixwright"})
+KEPT = frozenset({"fixwright"})
 
 UNUSED_PARTS = ("litellm/proxy/_experimental/out", "litellm/proxy/swagger")
-"""Directories of packages that are kept, with nothing to import in them: pages of a server that is not run."""
+"""Directories of packages that are kept, with nothing to import: pages of a server that is not run."""
+
+AWS_SERVICES = frozenset(
+    {"bedrock", "bedrock-agent-runtime", "bedrock-runtime", "sagemaker-runtime", "sso", "sso-oidc", "sts"}
+)
+"""Services whose descriptions botocore keeps: models are called, and signed in for, by these."""
 
 _LIST = """
 import json
@@ -77,9 +90,7 @@ def not_needed(
 
 
 def slim(venv: Path) -> list[str]:
-    """Uninstall what is not needed from a virtual environment, and return its names."""
-    import json
-
+    """Uninstall what is not needed from a virtual environment, pip last of all, and return its names."""
     python = venv / "bin" / "python"
     listed = subprocess.run([python, "-c", _LIST], check=True, capture_output=True, text=True).stdout
     names = not_needed(json.loads(listed))
@@ -88,6 +99,9 @@ def slim(venv: Path) -> list[str]:
     for site in venv.glob("lib/python3*/site-packages"):
         for part in UNUSED_PARTS:
             shutil.rmtree(site / part, ignore_errors=True)
+        for service in site.glob("botocore/data/*/"):
+            if service.name not in AWS_SERVICES:
+                shutil.rmtree(service)
     return names
 
 
