@@ -62,6 +62,6 @@ VOLUME /data
 EXPOSE 8400
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
     CMD ["python3", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8400/healthz', timeout=2)"]
-# tini reaps what sandboxes leave behind.
-ENTRYPOINT ["tini", "--", "entrypoint"]
+# tini reaps what sandboxes leave behind, also where it is not the first process.
+ENTRYPOINT ["tini", "-s", "--", "entrypoint"]
 CMD ["honcho", "start"]
