@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from app.deploy.commands import deploy
 from domain.errors import ConfigurationError, FixwrightError
 from domain.model import Category
 
@@ -101,6 +102,7 @@ receipt = typer.Typer(
     help="Read and check the signed receipts of attempts.", no_args_is_help=True, add_completion=False
 )
 cli.add_typer(receipt, name="receipt")
+cli.add_typer(deploy, name="deploy")
 
 
 @receipt.command("list")

@@ -11,7 +11,9 @@ from pathlib import Path
 from app.doctor.lines import Lines, fail, ok, warn
 from app.setting_groups import WorkerSettings
 from domain.errors import GitError, SandboxError
+from domain.file_modes import is_shared
 from harness.git.version import OLDEST, git_version
+from harness.sandbox.capabilities import may_become_others
 from store.database import Database
 from store.examining import schema, sqlite_version
 
@@ -27,16 +29,18 @@ def data_directory(path: Path, least_free_mb: int) -> Lines:
         yield warn(subject, f"{path} is not there yet", "the service makes it at its first start")
         return
     status = path.stat()
-    if status.st_uid != os.geteuid() and os.geteuid() != 0:
+    shared = is_shared(status.st_mode)
+    if status.st_uid != os.geteuid() and os.geteuid() != 0 and not (shared and os.access(path, os.W_OK)):
         words = f"{path} belongs to user {status.st_uid}, and this is user {os.geteuid()}"
         yield fail(subject, words, "run this as the user of the service, or chown the directory")
     elif not os.access(path, os.W_OK | os.X_OK):
         yield fail(subject, f"{path} cannot be written", f"chmod u+rwx {path}")
-    elif status.st_mode & 0o022:
+    elif status.st_mode & (0o002 if shared else 0o022):
         mode = f"{stat.S_IMODE(status.st_mode):04o}"
         yield fail(subject, f"others may write in {path} (mode {mode})", f"chmod go-w {path}")
     else:
-        yield ok(subject, f"{path}, mode {stat.S_IMODE(status.st_mode):04o}")
+        among = f", shared by group {status.st_gid}" if shared else ""
+        yield ok(subject, f"{path}, mode {stat.S_IMODE(status.st_mode):04o}{among}")
     yield from _room(path, least_free_mb)
 
 
@@ -115,7 +119,7 @@ def tools(settings: WorkerSettings) -> Lines:
         words = "none set: repositories' tests find the programs of the system alone"
         yield warn("tools", words, "FIXWRIGHT_SANDBOX_TOOLS=/opt/tools, with Python and pytest in its bin")
     for path in settings.sandbox_tools:
-        yield from _tools_at(path, needs_others=os.geteuid() == 0)
+        yield from _tools_at(path, needs_others=may_become_others())
 
 
 def _tools_at(path: Path, *, needs_others: bool) -> Lines:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from domain.errors import ConfigurationError, StoreUnavailable
+from domain.file_modes import inner_mode, read_only_mode
 
 DIRECTORY = "github-app"
 FACTS = "app.json"
@@ -76,7 +77,7 @@ def stored_client_secret(data_dir: Path) -> str:
 
 
 def _read(data_dir: Path, name: str) -> str:
-    """Return a file's text, if nobody else can read it. Raises ConfigurationError."""
+    """Return a file's text, if only the service can read it. Raises ConfigurationError."""
     path = data_dir / DIRECTORY / name
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -84,7 +85,7 @@ def _read(data_dir: Path, name: str) -> str:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
                 raise ConfigurationError(f"{path}: is not a file of at most {MOST_BYTES} bytes")
-            if status.st_mode & 0o077:
+            if stat.S_IMODE(status.st_mode) & ~read_only_mode(data_dir.stat().st_mode):
                 raise ConfigurationError(
                     f"{path}: others may read or write it (mode {stat.S_IMODE(status.st_mode):04o}); "
                     f"chmod 600 {path}, and if somebody may have read it, make new keys on the App's page"
@@ -123,6 +124,7 @@ class Room:
             _clear_left_behind(data_dir)
             self._owner = _owner_of(data_dir)
             self._unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=data_dir))
+            self._unfinished.chmod(inner_mode(data_dir.stat().st_mode))
         except OSError as error:
             raise _unwritable(data_dir, error) from None
         try:
@@ -185,16 +187,25 @@ class Room:
         return aside
 
     def _write(self, name: str, text: str) -> None:
-        """Write a file through to the disk, over what holds its place; only its owner may read it."""
+        """Write a file through to the disk, over what holds its place; only the service may read it."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(self._unfinished / name, flags, 0o600), "w", encoding="utf-8") as file:
-            os.fchmod(file.fileno(), 0o600)
+            os.fchmod(file.fileno(), self._mode_of(name))
             if self._owner is not None:
                 os.fchown(file.fileno(), *self._owner)
             file.write(text)
             file.flush()
             file.truncate()
             os.fsync(file.fileno())
+
+    def _mode_of(self, name: str) -> int:
+        """Return who may read a file: of two users that share the directory, the worker alone reads the key.
+
+        Where it is the web process that writes it, the worker reads it by the group.
+        """
+        directory = self._final.parent.stat()
+        is_workers = os.geteuid() in (0, directory.st_uid)
+        return 0o600 if name == PRIVATE_KEY and is_workers else read_only_mode(directory.st_mode)
 
     def _discard(self) -> None:
         shutil.rmtree(self._unfinished, ignore_errors=True)

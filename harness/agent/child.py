@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from domain.errors import AgentFailure, ProviderUnavailable
 from domain.ports import AgentReport, Brief
 from domain.text import Redactor, one_line
-from harness.agent.link import Link, end_with, leave, shut_out, step_back
+from harness.agent.link import Link, end_with, lay_down_rights, leave, shut_out, step_back
 from harness.agent.protocol import count_of, dump, load
 from harness.agent.settings import AgentSettings, ModelSettings
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Serve one run for the worker at the other end of the pipes; return the exit status."""
     shut_out()
+    lay_down_rights()
     link = _connect()
     first = link.receive("settings")
     end_with(count_of(first, "parent"))

@@ -8,12 +8,13 @@ import queue
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from typing import IO
+from typing import IO, ClassVar
 
 from harness.agent.protocol import BadMessage, Message, decode, encode
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+LINUX_CAPABILITY_VERSION_3 = 0x20080522
 ORPHANED = 3
 """Exit status of a child whose worker went away."""
 
@@ -86,6 +87,21 @@ def shut_out() -> None:
     library = ctypes.CDLL(None, use_errno=True)
     if library.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_DUMPABLE) failed")
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_: ClassVar = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+def lay_down_rights() -> None:
+    """Give up every capability: what the worker may do to users and files is not for the model's process.
+
+    Raises OSError.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    none = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+    if library.capset(ctypes.byref(_CapabilityHeader(LINUX_CAPABILITY_VERSION_3, 0)), none) != 0:
+        raise OSError(ctypes.get_errno(), "capset failed")
 
 
 def step_back(niceness: int) -> None:

@@ -18,6 +18,8 @@ from domain.ports import SandboxPolicy
 _log = structlog.get_logger(__name__)
 _CONTROLLERS = ("memory", "pids", "cpu")
 _PREFIX = "fixwright-"
+_ASIDE = "worker"
+"""Where a worker stands that was given the group above, which may not hold processes beside its children."""
 _PERIOD_US = 100_000
 _PROCESSOR_SHARE = 0.8
 _OWN_PROCESSES = 8
@@ -127,12 +129,29 @@ def _memberships(text: str) -> list[tuple[str, str]]:
 def _version_2(mounted: list[list[str]], belongs: Mapping[str, str]) -> Delegation | None:
     for point, kind, _ in mounted:
         own = Path(point) / belongs.get("", "/").lstrip("/")
-        for parent in (Path(point) / "fixwright", own):
+        # systemd gives the worker a group of its own (Delegate=); it may have stepped aside in it before.
+        for parent in (Path(point) / "fixwright", own.parent if own.name == _ASIDE else own):
             # Moving a process takes a right on the lowest group above where it was and where it goes.
             common = Path(os.path.commonpath([own, parent]))
-            if kind == "cgroup2" and _writable(parent) and _admits(common) and _enabled(parent):
+            if kind != "cgroup2" or not _writable(parent) or not _admits(common):
+                continue
+            if _enabled(parent) or (_step_aside(parent) and _enabled(parent)):
                 return Delegation(2, dict.fromkeys(_CONTROLLERS, parent))
     return None
+
+
+def _step_aside(parent: Path) -> bool:
+    """Move this process into a group below `parent`, if it is alone there, so that it may have children."""
+    try:
+        if {int(pid) for pid in (parent / "cgroup.procs").read_bytes().split()} != {os.getpid()}:
+            return False
+        aside = parent / _ASIDE
+        aside.mkdir(exist_ok=True)
+        (aside / "cgroup.procs").write_text(str(os.getpid()))
+    except OSError as error:
+        _log.warning("cgroup_not_left", directory=str(parent), error=str(error))
+        return False
+    return True
 
 
 def _enabled(parent: Path) -> bool:

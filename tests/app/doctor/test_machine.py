@@ -41,6 +41,14 @@ def test_a_data_directory_that_others_may_write(tmp_path: Path, mode: int) -> No
     assert line.standing is Standing.FAIL and "chmod go-w" in line.fix
 
 
+@pytest.mark.parametrize(("mode", "standing"), [(0o2771, Standing.OK), (0o2773, Standing.FAIL)])
+def test_a_data_directory_that_two_users_share(tmp_path: Path, mode: int, standing: Standing) -> None:
+    tmp_path.chmod(mode)
+    line = one(machine.data_directory(tmp_path, 1), "data directory")
+    assert line.standing is standing
+    assert standing is Standing.FAIL or f"shared by group {tmp_path.stat().st_gid}" in line.words
+
+
 def test_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 8) as disk:
         line = one(machine.data_directory(disk.path, 200), "disk")

@@ -184,6 +184,33 @@ def test_root_makes_the_files_for_the_user_whose_directory_it_is(tmp_path: Path)
     assert {each.stat().st_uid for each in [directory, *directory.iterdir()]} == {12345}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_of_two_users_the_web_process_does_not_read_the_private_key(tmp_path: Path) -> None:
+    os.chown(tmp_path, 12345, 54321)
+    tmp_path.chmod(0o2771)
+    keep(tmp_path)
+    directory = tmp_path / "github-app"
+    assert directory.stat().st_mode & 0o7777 == 0o2750
+    modes = {each.name: each.stat().st_mode & 0o777 for each in directory.iterdir()}
+    assert modes == {
+        "app.json": 0o640,
+        "client-secret": 0o640,
+        "private-key.pem": 0o600,
+        "webhook-secret": 0o640,
+    }
+    assert {(each.stat().st_uid, each.stat().st_gid) for each in directory.iterdir()} == {(12345, 54321)}
+    assert stored_webhook_secret(tmp_path) and stored_private_key(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o604])
+def test_even_where_two_users_share_it_others_may_not(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(0o2771)
+    keep(tmp_path)
+    (tmp_path / "github-app" / "webhook-secret").chmod(mode)
+    with pytest.raises(ConfigurationError, match="others may read or write it"):
+        stored_webhook_secret(tmp_path)
+
+
 @pytest.mark.long
 def test_a_reader_never_sees_half_of_it(tmp_path: Path) -> None:
     keep(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -292,7 +293,7 @@ sys.stdin.read()
 
 
 @pytest.mark.long
-def test_the_child_gives_way_to_others_and_goes_with_its_worker(tmp_path: Path) -> None:
+def test_the_child_gives_way_to_others_keeps_no_rights_and_goes_with_its_worker(tmp_path: Path) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKER, str(tmp_path / "home")],
         stdin=subprocess.PIPE,
@@ -305,6 +306,9 @@ def test_the_child_gives_way_to_others_and_goes_with_its_worker(tmp_path: Path) 
     try:
         assert os.sched_getscheduler(pid) == os.SCHED_IDLE
         assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+        status = Path(f"/proc/{pid}/status").read_text()
+        sets = re.findall(r"^Cap(?:Inh|Prm|Eff|Amb):\s*(\w+)$", status, re.MULTILINE)
+        assert len(sets) == 4 and not any(int(mask, 16) for mask in sets)
         watch = os.pidfd_open(pid)
     finally:
         worker.kill()

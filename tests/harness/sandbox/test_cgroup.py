@@ -85,6 +85,28 @@ def test_a_delegated_group_is_preferred_to_our_own(tmp_path: Path) -> None:
     assert found is not None and found.parents["memory"] == tmp_path / "groups/fixwright"
 
 
+@pytest.mark.parametrize("others", [[], [1]])
+def test_a_worker_that_is_alone_in_its_group_steps_aside(tmp_path: Path, others: list[int]) -> None:
+    """As systemd's Delegate= leaves it. What the kernel says to that is not shown by these files."""
+    mounts, own = lay_out(tmp_path, kind="cgroup2", controllers="")
+    service = tmp_path / "groups/service"
+    (service / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in (os.getpid(), *others)))
+    found = find_delegation(mounts, own)
+    assert found is None
+    moved = service / "worker/cgroup.procs"
+    assert (moved.read_text() == str(os.getpid())) if not others else not moved.exists()
+
+
+def test_a_worker_that_has_stepped_aside_uses_the_group_above(tmp_path: Path) -> None:
+    mounts, own = lay_out(tmp_path, kind="cgroup2", controllers="")
+    service = tmp_path / "groups/service"
+    own.write_text("0::/service/worker\n")
+    (service / "worker").mkdir()
+    (service / "cgroup.subtree_control").write_text("cpu memory pids\n")
+    found = find_delegation(mounts, own)
+    assert found is not None and found.parents["memory"] == service
+
+
 def test_a_group_that_nothing_can_be_moved_into_is_not_used(tmp_path: Path) -> None:
     mounts, own = lay_out(tmp_path, kind="cgroup2", controllers="")
     (tmp_path / "groups/service/cgroup.subtree_control").write_text("cpu io memory pids\n")
