@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from domain.model import Category, Finding, Severity
 from harness.guard.change import Change, Delta
 from harness.guard.python_code import PythonPair, functions_of, pair
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import of_kinds
 from harness.guard.syntax.files import SyntaxFile, syntax_files
 from harness.guard.syntax.model import Kind
 from harness.guard.syntax.pairing import Tests, paired
@@ -113,8 +113,8 @@ def prepare(
 
 def python_literals(tree: ast.Module | None) -> Iterator[str]:
     """Yield every text and number of a Python file, as written there."""
-    for node in nodes_of(tree) if tree is not None else ():
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes | int | float):
+    for node in of_kinds(tree, ast.Constant):
+        if isinstance(node.value, str | bytes | int | float):
             yield repr(node.value)
 
 

@@ -10,7 +10,7 @@ from domain.model import Finding
 from harness.guard.assertions import assertions_of
 from harness.guard.context import Context, critical
 from harness.guard.python_code import TestFunction, dotted, tests_of
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 
 RULE = "RH002"
 _WHY = "A test that replaces what it tests with a stand-in shows only that the stand-in works."
@@ -22,8 +22,9 @@ def check(context: Context) -> Iterator[Finding]:
     for path, pair in context.python_tests():
         if pair.old is None or pair.new is None:
             continue
-        before = {name for name, _ in _replaced(pair.old)}
-        fresh = [(name, node) for name, node in _replaced(pair.new) if name not in before]
+        fresh = list(_replaced(pair.new))
+        before = {name for name, _ in _replaced(pair.old)} if fresh else set()
+        fresh = [(name, node) for name, node in fresh if name not in before]
         if not fresh:
             continue
         old, tests = tests_of(pair.old), tests_of(pair.new)
@@ -49,8 +50,8 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _replaced(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """Yield (what, where) for `patch("a.b")`, `patch.object(a, "b")`, `monkeypatch.setattr(…)`."""
-    for node in nodes_of(tree):
-        if not isinstance(node, ast.Call) or not node.args or not _PATCHES.fullmatch(dotted(node.func)):
+    for node in of_kinds(tree, ast.Call):
+        if not node.args or not _PATCHES.fullmatch(dotted(node.func)):
             continue
         texts = [
             item.value

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from harness.guard.python_flow import truth
 from harness.guard.python_parts import parsed_parts
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -149,16 +149,28 @@ def aliases(tree: ast.Module) -> dict[str, str]:
 
 def _aliases(tree: ast.Module) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Import):
-            for item in node.names:
-                names[item.asname or item.name.split(".")[0]] = (
-                    item.name if item.asname else item.name.split(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for item in node.names:
-                names[item.asname or item.name] = f"{node.module}.{item.name}"
+    for node in of_kinds(tree, ast.Import):
+        for item in node.names:
+            names[item.asname or item.name.split(".")[0]] = (
+                item.name if item.asname else item.name.split(".")[0]
+            )
+    for source in of_kinds(tree, ast.ImportFrom):
+        if source.module and not source.level:
+            for item in source.names:
+                names[item.asname or item.name] = f"{source.module}.{item.name}"
     return names
+
+
+def calls_of(tree: ast.Module | None) -> list[tuple[str, ast.Call]]:
+    """Return every call with the full name of what it calls; worked out once for all rules."""
+    if tree is None:
+        return []
+    kept: list[tuple[str, ast.Call]] | None = tree.__dict__.get("calls")
+    if kept is None:
+        names = aliases(tree)
+        kept = [(full_name(node.func, names), node) for node in of_kinds(tree, ast.Call)]
+        tree.__dict__["calls"] = kept
+    return kept
 
 
 def full_name(node: ast.expr, names: dict[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 
 SMALLEST = 1500
@@ -54,16 +55,26 @@ def parsed_parts(old: bytes, new: bytes, *, in_tests: bool) -> tuple[ast.Module,
 
 
 def _cut(old: list[bytes], new: list[bytes]) -> _Cut | None:
-    shortest = min(len(old), len(new))
-    first = next((at for at in range(shortest) if old[at] != new[at]), shortest)
-    longest = shortest - first
-    last = next((at for at in range(1, longest + 1) if old[-at] != new[-at]), longest + 1) - 1
+    first = _shared(old, new, min(len(old), len(new)))
+    last = _shared(old[::-1], new[::-1], min(len(old), len(new)) - first)
     start = next((at for at in range(first, 0, -1) if at < len(old) and _may_cut(old, at)), 0)
     end = next((at for at in range(len(old) - last + 1, len(old)) if _may_cut(old, at)), len(old))
     before = b"\n".join(old[:start])
     if before.count(b'"""') % 2 or before.count(b"'''") % 2:
         return None
     return _Cut(old, new, start, end, end + len(new) - len(old))
+
+
+def _shared(one: list[bytes], other: list[bytes], most: int) -> int:
+    """Return how many lines two texts begin with alike, at most so many."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _may_cut(lines: list[bytes], at: int) -> bool:
@@ -73,11 +84,9 @@ def _may_cut(lines: list[bytes], at: int) -> bool:
 
 def _is_elsewhere(part: bytes, whole: bytes) -> bool:
     """Tell whether a name that a part defines is defined outside of it as well."""
-    return any(
-        len(re.findall(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+" + name + rb"\b", whole, re.MULTILINE))
-        > len(re.findall(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+" + name + rb"\b", part, re.MULTILINE))
-        for name in set(_DEFINED.findall(part))
-    )
+    names = Counter(_DEFINED.findall(part))
+    everywhere = Counter(_DEFINED.findall(whole)) if names else names
+    return any(everywhere[name] > count for name, count in names.items())
 
 
 def _parsed(source: bytes) -> ast.Module | None:

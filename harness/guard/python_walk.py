@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
+from typing import TypeVar
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 _NO_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "module", "level", "kind", "type_comment"})
 """Fields that hold no node that anybody asks for: names, and the signs of operators and of contexts."""
@@ -18,9 +21,38 @@ def nodes_of(node: ast.AST) -> list[ast.AST]:
     if kept is None:
         kept = [node]
         for each in kept:
-            kept += children_of(each)
+            kind: type = type(each)
+            for name in _fields(kind):
+                value = getattr(each, name, None)
+                if isinstance(value, ast.AST):
+                    kept.append(value)
+                elif value.__class__ is list:
+                    kept += [item for item in value if isinstance(item, ast.AST)]
         node.__dict__["walked"] = kept
     return kept
+
+
+def of_kinds(tree: ast.AST | None, *kinds: type[_Node]) -> list[_Node]:
+    """Return the nodes of some kinds below a node, kind by kind, each breadth first; none below None.
+
+    The tree is sorted once, so that each rule looks at its own kinds only.
+    """
+    if tree is None:
+        return []
+    sorted_: dict[type, list[ast.AST]] | None = tree.__dict__.get("by_kind")
+    if sorted_ is None:
+        sorted_ = {}
+        for node in nodes_of(tree):
+            kind = type(node)
+            if kind in sorted_:
+                sorted_[kind].append(node)
+            else:
+                sorted_[kind] = [node]
+        tree.__dict__["by_kind"] = sorted_
+    found: list[_Node] = []
+    for kind in kinds:
+        found += sorted_.get(kind, ())  # type: ignore[arg-type]  # sorted by their very kind above
+    return found
 
 
 def children_of(node: ast.AST) -> list[ast.AST]:

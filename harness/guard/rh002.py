@@ -25,7 +25,7 @@ from harness.guard.context import Context, critical, prepare, warning
 from harness.guard.lineage import is_table
 from harness.guard.literals import is_named
 from harness.guard.python_code import Function, TestFunction, own_lines, tests_of
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 from harness.guard.rh001 import Survivor, removed, survivors
 from harness.guard.syntax import rh002 as syntax_rh002
 from harness.guard.tolerance import EditedTest
@@ -216,9 +216,10 @@ def _new_tautologies(context: Context) -> Iterator[Finding]:
 
 def _false_equality(context: Context) -> Iterator[Finding]:
     for path, pair in context.python.items():
-        before = {ast.dump(node) for node in _equalities(pair.old)}
-        for node in _equalities(pair.new):
-            if ast.dump(node) not in before and _only_returns_true(node):
+        doubtful = [node for node in _equalities(pair.new) if _only_returns_true(node)]
+        before = {ast.dump(node) for node in _equalities(pair.old)} if doubtful else set()
+        for node in doubtful:
+            if ast.dump(node) not in before:
                 what = f"`{node.name}` says that any two objects are equal"
                 yield critical(
                     RULE, path, node.lineno, what, "Every comparison with it passes, in tests too."
@@ -226,8 +227,8 @@ def _false_equality(context: Context) -> Iterator[Finding]:
 
 
 def _equalities(tree: ast.Module | None) -> list[Function]:
-    nodes = nodes_of(tree) if tree is not None else ()
-    return [node for node in nodes if isinstance(node, Function) and node.name in {"__eq__", "__contains__"}]
+    functions: list[Function] = [*of_kinds(tree, ast.FunctionDef), *of_kinds(tree, ast.AsyncFunctionDef)]
+    return [node for node in functions if node.name in {"__eq__", "__contains__"}]
 
 
 def _only_returns_true(node: Function) -> bool:

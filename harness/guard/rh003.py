@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
 from harness.guard.python_code import dotted, functions_of
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 from harness.testing.paths import is_test_side
 
 RULE = "RH003"
 _WHY = "An error that is swallowed looks like success: to callers, and to the tests."
 _BROAD = frozenset({"Exception", "BaseException", "builtins.Exception", "AssertionError"})
+_HANDLING: tuple[type[ast.AST], ...] = (ast.ExceptHandler, ast.Try, ast.withitem)
 _LOGS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print"})
 
 
@@ -23,16 +24,17 @@ def check(context: Context) -> Iterator[Finding]:
 
     One that only moved, or says something else in the function where it was, was there.
     """
+    now = [(path, *found) for path, pair in context.python.items() for found in _swallowing(pair.new)]
     before: Counter[str] = Counter()
-    for pair in context.python.values():
+    for pair in context.python.values() if now else ():
         before.update(ast.dump(node) for node, _ in _swallowing(pair.old))
     fresh: list[tuple[str, ast.AST, bool]] = []
-    for path, pair in context.python.items():
-        for node, says_so in _swallowing(pair.new):
-            if before[ast.dump(node)] > 0:
-                before[ast.dump(node)] -= 1
-            else:
-                fresh.append((path, node, says_so))
+    for path, node, says_so in now:
+        said = ast.dump(node)
+        if before[said] > 0:
+            before[said] -= 1
+        else:
+            fresh.append((path, node, says_so))
     if fresh:
         yield from _beyond_rewording(context, fresh, before)
 
@@ -80,7 +82,7 @@ def _finding(path: str, node: ast.AST, says_so: bool) -> Finding:
 
 def _swallowing(tree: ast.Module | None) -> Iterator[tuple[ast.AST, bool]]:
     """Yield (handler or `with`, whether it at least logs) for each broad one that lets nothing out."""
-    for node in nodes_of(tree) if tree is not None else ():
+    for node in of_kinds(tree, *_HANDLING):
         if isinstance(node, ast.ExceptHandler) and _is_broad(node.type) and _drops(node.body):
             yield node, any(map(_is_log, node.body))
         elif isinstance(node, ast.Try) and any(

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import aliases, full_name
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_code import calls_of
 from harness.testing.paths import is_source, is_test_side
 
 RULE = "RH005"
@@ -42,27 +41,21 @@ _TEXTUAL = {
 
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for primitives that the change has more of than the base had."""
+    now = [(path, *found) for path, pair in context.python.items() for found in _dangerous(pair.new)]
     before: Counter[str] = Counter()
-    for pair in context.python.values():
+    for pair in context.python.values() if now else ():
         before.update(name for name, _ in _dangerous(pair.old))
-    for path, pair in context.python.items():
-        for name, line in _dangerous(pair.new):
-            if before[name] > 0:
-                before[name] -= 1
-                continue
-            make = warning if is_test_side(path) else critical
-            yield make(RULE, path, line, f"`{name}` is introduced", _WHY)
+    for path, name, line in now:
+        if before[name] > 0:
+            before[name] -= 1
+            continue
+        make = warning if is_test_side(path) else critical
+        yield make(RULE, path, line, f"`{name}` is introduced", _WHY)
     yield from _textual(context)
 
 
 def _dangerous(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
-    if tree is None:
-        return
-    names = aliases(tree)
-    for node in nodes_of(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = full_name(node.func, names)
+    for name, node in calls_of(tree):
         arguments = {keyword.arg: keyword.value for keyword in node.keywords}
         if name in _CALLS:
             yield name, node.lineno

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from domain.model import Finding
 from harness.guard.context import Context, critical, warning
-from harness.guard.python_code import aliases, full_name
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_code import calls_of
+from harness.guard.python_walk import of_kinds
 from harness.testing.paths import is_test_side
 
 RULE = "RH006"
@@ -36,8 +36,9 @@ _TEXT_BREAKS = re.compile(r"\b(?:var_dump|dd|xdebug_break)\s*\(")
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for breakpoints anywhere, and for prints in source that had none."""
     for path, pair in context.python.items():
-        known = {name for name, _ in _breaks(pair.old)}
-        for name, line in _breaks(pair.new):
+        breaks = _breaks(pair.new)
+        known = {name for name, _ in _breaks(pair.old)} if breaks else set()
+        for name, line in breaks:
             if name not in known:
                 yield critical(RULE, path, line, f"`{name}` is left in the code", _WHY_STOP)
         old = context.change.deltas[path].old
@@ -49,23 +50,14 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def _breaks(tree: ast.Module | None) -> list[tuple[str, int]]:
-    if tree is None:
-        return []
-    names = aliases(tree)
-    calls = [
-        (full_name(node.func, names), node.lineno) for node in nodes_of(tree) if isinstance(node, ast.Call)
-    ]
-    return [(name, line) for name, line in calls if name in _BREAKS]
+    return [(name, node.lineno) for name, node in calls_of(tree) if name in _BREAKS]
 
 
 def _prints(tree: ast.Module | None) -> list[int]:
-    nodes = nodes_of(tree) if tree is not None else ()
     return [
         node.lineno
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in {"print", "pprint"}
+        for node in of_kinds(tree, ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id in {"print", "pprint"}
     ]
 
 

@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[Finding]:
     if len(paths) > MANY_FILES:
         what = f"the change touches {len(paths)} files"
         yield warning(RULE, paths[0], 0, what, "A fix is usually small; look for what does not belong to it.")
-    lines = sum(map(changed_lines, context.change.deltas.values()))
+    lines = sum(map(changed_lines, context.change.deltas.values())) if _may_be_many(context) else 0
     if lines > MANY_LINES:
         what = f"the change touches {lines} lines"
         yield warning(RULE, paths[0], 0, what, "A fix is usually small; look for what does not belong to it.")
@@ -33,11 +33,19 @@ def check(context: Context) -> Iterator[Finding]:
                 yield critical(RULE, path, 0, "a documentation task changes code", why)
 
 
+def _may_be_many(context: Context) -> bool:
+    """Tell whether all lines of all sides together would be too many."""
+    sides = (side for delta in context.change.deltas.values() for side in (delta.old, delta.new))
+    return sum((side or b"").count(b"\n") + 1 for side in sides) > MANY_LINES
+
+
 def changed_lines(delta: Delta) -> int:
     """Return how many lines a delta adds and removes, moved ones not counted; 0 for binary files."""
     if delta.is_binary:
         return 0
-    old, new = Counter(delta.old_text.splitlines()), Counter(delta.new_text.splitlines())
+    sides = [(delta.old or b"").splitlines(), (delta.new or b"").splitlines()]
+    start = next((at for at, pair in enumerate(zip(*sides, strict=False)) if pair[0] != pair[1]), 0)
+    old, new = (Counter(lines[start:]) for lines in sides)
     return (old - new).total() + (new - old).total()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from domain.model import Finding
 from harness.guard.context import Context, critical
 from harness.guard.python_code import dotted, tests_of
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 from harness.guard.syntax.grammar import language_of
 from harness.testing.paths import is_source, is_test_side
 
@@ -26,16 +26,17 @@ _NAMES = frozenset({"__file__", "__name__", "co_name", "f_code.co_name", "co_fil
 
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for signs of test detection that the sources did not have before, here or elsewhere."""
-    names = _test_names(context)
+    sources = list(context.python_sources())
+    names = _test_names(context) if sources else frozenset()
+    now = [(path, *sign) for path, pair in sources for sign in _signs(pair.new, names)]
     before: Counter[str] = Counter()
-    for _, pair in context.python_sources():
+    for _, pair in sources if now else ():
         before.update(what for what, _ in _signs(pair.old, names))
-    for path, pair in context.python_sources():
-        for what, line in _signs(pair.new, names):
-            if before[what] > 0:
-                before[what] -= 1
-            else:
-                yield critical(RULE, path, line, f"source looks for tests: {what}", _WHY)
+    for path, what, line in now:
+        if before[what] > 0:
+            before[what] -= 1
+        else:
+            yield critical(RULE, path, line, f"source looks for tests: {what}", _WHY)
     for path, delta in context.change.deltas.items():
         if (
             path in context.python
@@ -65,19 +66,27 @@ def _test_names(context: Context) -> frozenset[str]:
 
 
 def _signs(tree: ast.Module | None, names: frozenset[str]) -> Iterator[tuple[str, int]]:
-    documentation = _docstrings(tree)
-    for node in nodes_of(tree) if tree is not None else ():
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
-            if _VARIABLES.fullmatch(node.value):
-                yield f"the variable `{node.value}`", node.lineno
-            elif node.value in names:
-                yield f"the name `{node.value}`", node.lineno
-        elif isinstance(node, ast.If | ast.IfExp | ast.While) and _asks_modules(node.test):
-            yield "a test runner in `sys.modules`", node.lineno
-        elif isinstance(node, ast.Compare):
-            yield from _comparison(node)
-        elif isinstance(node, ast.Call):
-            yield from _call(node)
+    documentation: set[int] | None = None
+    for node in of_kinds(tree, ast.Constant):
+        value = node.value
+        if not isinstance(value, str) or not (value in names or _VARIABLES.fullmatch(value)):
+            continue
+        documentation = _docstrings(tree) if documentation is None else documentation
+        if id(node) not in documentation:
+            kind = "variable" if _VARIABLES.fullmatch(value) else "name"
+            yield f"the {kind} `{value}`", node.lineno
+    branches: list[ast.If | ast.IfExp | ast.While] = [
+        *of_kinds(tree, ast.If),
+        *of_kinds(tree, ast.IfExp),
+        *of_kinds(tree, ast.While),
+    ]
+    for branch in branches:
+        if _asks_modules(branch.test):
+            yield "a test runner in `sys.modules`", branch.lineno
+    for comparison in of_kinds(tree, ast.Compare):
+        yield from _comparison(comparison)
+    for call in of_kinds(tree, ast.Call):
+        yield from _call(call)
 
 
 def _comparison(node: ast.Compare) -> Iterator[tuple[str, int]]:

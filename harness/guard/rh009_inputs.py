@@ -10,10 +10,11 @@ from domain.model import Finding
 from harness.guard.by_heart import is_everyday, is_telling
 from harness.guard.context import Context, critical
 from harness.guard.python_code import dotted
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 
 RULE = "RH009"
 _WHY = "It answers the one input that a test uses, and leaves the fault as it is for every other."
+_DECIDING: tuple[type[ast.AST], ...] = (ast.Compare, ast.Dict, ast.MatchValue, ast.Call)
 _MATCHING = frozenset(
     {*("startswith", "endswith", "replace", "get", "find", "index", "count", "fullmatch", "match", "search")}
 )
@@ -22,6 +23,8 @@ _MATCHING = frozenset(
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings where new source compares with literals that only the new tests have."""
     literals = context.new_test_literals
+    if not literals:
+        return
     telling = frozenset(value for value in literals if is_telling(value))
     before: Counter[str] = Counter()
     answered: Counter[str] = Counter()
@@ -39,7 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _compared(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     """Yield literals that decide something: in comparisons, as keys, in patterns, in searches."""
-    for node in nodes_of(tree) if tree is not None else ():
+    for node in of_kinds(tree, *_DECIDING):
         parts: list[ast.expr] = []
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
@@ -79,8 +82,8 @@ def _answers(
 
 
 def _short_ways(tree: ast.Module | None) -> Iterator[ast.If]:
-    for node in nodes_of(tree) if tree is not None else ():
-        if isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Return):
+    for node in of_kinds(tree, ast.If):
+        if len(node.body) == 1 and isinstance(node.body[0], ast.Return):
             yield node
 
 

@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from domain.model import Finding
 from harness.guard import rh011_files
 from harness.guard.context import Context, critical
-from harness.guard.python_code import aliases, dotted, full_name
+from harness.guard.python_code import aliases, calls_of, dotted, full_name
 from harness.guard.python_flow import live_nodes
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import of_kinds
 from harness.testing.paths import is_test_side
 
 RULE = "RH011"
@@ -51,8 +51,9 @@ def check(context: Context) -> Iterator[Finding]:
         yield from _by_name(path)
     yield from rh011_files.check(context)
     for path, pair in context.python.items():
-        before = {what for what, _ in _reaches(pair.old)}
-        for what, line in _reaches(pair.new):
+        reached = list(_reaches(pair.new))
+        before = {what for what, _ in _reaches(pair.old)} if reached else set()
+        for what, line in reached:
             if what not in before:
                 yield critical(RULE, path, line, what, _WHY)
         if is_test_side(path):
@@ -62,8 +63,9 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _rewrites(path: str, old: ast.Module | None, new: ast.Module | None) -> Iterator[Finding]:
     """Object to a test file that changes an imported module when it is loaded: it mends what it tests."""
-    before = {what for what, _ in _rewritten(old)}
-    for what, line in _rewritten(new):
+    rewritten = list(_rewritten(new))
+    before = {what for what, _ in _rewritten(old)} if rewritten else set()
+    for what, line in rewritten:
         if what not in before:
             said = f"`{what}` is changed when the test file is loaded"
             yield critical(RULE, path, line, said, "The tests then see other code than users do.")
@@ -125,17 +127,22 @@ def _reaches(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
-            targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
-            for name in _replaced(targets, names):
-                yield f"`{name}` is replaced", node.lineno
-        elif isinstance(node, ast.Call) and dotted(node.func) == "setattr" and node.args:
-            name = full_name(node.args[0], names)
+    assigned: list[tuple[int, Sequence[ast.expr]]] = [
+        *((each.lineno, each.targets) for each in of_kinds(tree, ast.Assign)),
+        *((each.lineno, [each.target]) for each in of_kinds(tree, ast.AugAssign)),
+        *((each.lineno, each.targets) for each in of_kinds(tree, ast.Delete)),
+    ]
+    for line, targets in assigned:
+        for name in _replaced(targets, names):
+            yield f"`{name}` is replaced", line
+    for _, call in calls_of(tree):
+        if call.args and isinstance(call.func, ast.Name) and call.func.id == "setattr":
+            name = full_name(call.args[0], names)
             if name.split(".")[0] in {"pytest", "_pytest", "unittest", "pluggy", "builtins"}:
-                yield f"`{name}` is patched", node.lineno
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-            yield from _aimed_at(str(node.value[:200]), node.lineno)
+                yield f"`{name}` is patched", call.lineno
+    for constant in of_kinds(tree, ast.Constant):
+        if isinstance(constant.value, str | bytes):
+            yield from _aimed_at(str(constant.value[:200]), constant.lineno)
 
 
 def _aimed_at(text: str, line: int) -> Iterator[tuple[str, int]]:
@@ -157,8 +164,9 @@ def _replaced(targets: Sequence[ast.expr], names: dict[str, str]) -> Iterator[st
 
 
 def _exits(path: str, old: ast.Module | None, new: ast.Module | None) -> Iterator[Finding]:
-    before = {name for name, _ in _exit_calls(old)}
-    for name, line in _exit_calls(new):
+    exits = list(_exit_calls(new))
+    before = {name for name, _ in _exit_calls(old)} if exits else set()
+    for name, line in exits:
         if name not in before:
             yield critical(RULE, path, line, f"a test calls `{name}`, which can cut the run short", _WHY)
 
@@ -167,8 +175,8 @@ def _exit_calls(tree: ast.Module | None) -> Iterator[tuple[str, int]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Call) and (name := full_name(node.func, names)) in _EXITS:
+    for name, node in calls_of(tree):
+        if name in _EXITS:
             yield name, node.lineno
     for statement in tree.body:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):

@@ -11,7 +11,7 @@ from itertools import islice
 from domain.model import Finding, Severity
 from harness.guard.context import Context, critical, warning
 from harness.guard.python_code import aliases, full_name
-from harness.guard.python_walk import nodes_of
+from harness.guard.python_walk import nodes_of, of_kinds
 
 RULE = "RH012"
 _WHY_HIDDEN = "A name that is put together from pieces is meant not to be found by whoever reads the change."
@@ -27,6 +27,7 @@ _HOLDS = frozenset(
 _TURNERS = frozenset({"decode", "lower", "upper", "strip"})
 _MAKERS = _TURNERS | {"join", "replace"}
 """Methods of texts that turn one into another, and those that make one of several."""
+_TOLD_OF: tuple[type[ast.expr], ...] = (ast.Call, ast.BinOp, ast.JoinedStr, ast.Subscript)
 _MOST_NODES = 200
 """Longer expressions are not worked out: names are short."""
 
@@ -34,8 +35,9 @@ _MOST_NODES = 200
 def check(context: Context) -> Iterator[Finding]:
     """Yield findings for what sources have more of than before; tests may do as they like here."""
     for path, pair in context.python_sources():
-        before = Counter(what for what, _, _ in _signs(pair.old))
-        for what, line, severity in _signs(pair.new):
+        signs = list(_signs(pair.new))
+        before = Counter(what for what, _, _ in _signs(pair.old)) if signs else Counter[str]()
+        for what, line, severity in signs:
             if before[what] > 0:
                 before[what] -= 1
             elif severity is Severity.CRITICAL:
@@ -48,9 +50,7 @@ def _signs(tree: ast.Module | None) -> Iterator[tuple[str, int, Severity]]:
     if tree is None:
         return
     names = aliases(tree)
-    for node in nodes_of(tree):
-        if not isinstance(node, ast.expr):
-            continue
+    for node in of_kinds(tree, *_TOLD_OF):
         text = _put_together(node)
         if text and _TELLING.search(text) and not any(map(_TELLING.search, _pieces(node))):
             yield f"`{text[:60]}` is put together from pieces", node.lineno, Severity.CRITICAL

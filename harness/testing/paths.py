@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 TEST_DIRECTORIES = frozenset(
     {"test", "tests", "testing", "spec", "specs", "__tests__", "e2e", "integration_tests", "unit_tests"}
 )
+_KEPT = 4096
+"""Answers that are kept: each of the guard's rules asks the same of the same paths."""
 _TEST_FILE = re.compile(
     r"""
       test_[^/]*\.py | [^/]*_tests?\.py | tests\.py | test\.py
@@ -68,6 +71,7 @@ _CONFIGURATION_PATTERN = re.compile(
 )
 
 
+@lru_cache(maxsize=_KEPT)
 def is_test_file(path: str) -> bool:
     """Tell whether a path holds tests that a runner collects, by the conventions of its language."""
     name = PurePosixPath(path).name
@@ -79,6 +83,7 @@ def is_test_file(path: str) -> bool:
     return is_code and in_test_directory(path) and not is_support_name(name)
 
 
+@lru_cache(maxsize=_KEPT)
 def in_test_directory(path: str) -> bool:
     """Tell whether some directory above a path is one that conventionally holds tests."""
     return any(part.lower() in TEST_DIRECTORIES for part in PurePosixPath(path).parts[:-1])
@@ -89,6 +94,7 @@ def is_support_name(name: str) -> bool:
     return bool(re.match(r"(?:helpers?|support|setup|fixtures?|utils?|mod|conftest)\b", name, re.IGNORECASE))
 
 
+@lru_cache(maxsize=_KEPT)
 def is_test_support(path: str) -> bool:
     """Tell whether tests lean on a path without its being a test: conftest, helpers, fixtures, snapshots."""
     name = PurePosixPath(path).name
@@ -102,17 +108,20 @@ def is_test_side(path: str) -> bool:
     return is_test_file(path) or is_test_support(path)
 
 
+@lru_cache(maxsize=_KEPT)
 def is_test_configuration(path: str) -> bool:
     """Tell whether a path can change which tests run, or how."""
     name = PurePosixPath(path).name
     return name in _CONFIGURATION or bool(_CONFIGURATION_PATTERN.fullmatch(name))
 
 
+@lru_cache(maxsize=_KEPT)
 def is_source(path: str) -> bool:
     """Tell whether a path is program text, tests included."""
     return PurePosixPath(path).suffix in _SOURCE_SUFFIXES
 
 
+@lru_cache(maxsize=_KEPT)
 def is_documentation(path: str) -> bool:
     """Tell whether a path is documentation: it cannot change what the program does."""
     pure = PurePosixPath(path)

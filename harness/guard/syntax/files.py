@@ -15,6 +15,7 @@ from harness.guard.syntax.dialect import Dialect
 from harness.guard.syntax.dialects import dialect_of
 from harness.guard.syntax.grammar import LARGEST, Language, language_of, parse, parse_again
 from harness.guard.syntax.model import Kind, Unit
+from harness.guard.syntax.parts import parsed_parts
 from harness.guard.syntax.units import Place, differing, units_of
 from harness.guard.syntax.view import View, view_of
 from harness.testing.paths import in_test_directory, is_test_file, is_test_side
@@ -38,6 +39,8 @@ class SyntaxFile:
     dialect: Dialect
     old: Tree | None
     new: Tree | None
+    is_part: bool = False
+    """Whether the trees hold only the items that differ, of the outermost level."""
 
     @property
     def path(self) -> str:
@@ -47,7 +50,7 @@ class SyntaxFile:
     @cached_property
     def is_broken(self) -> bool:
         """Whether it does not parse, by no grammar of its family: one may lag behind its language."""
-        if self.new is None or not self.new.root_node.has_error:
+        if self.is_part or self.new is None or not self.new.root_node.has_error:
             return False
         others = (parse(language, self.delta.new) for language in FAMILY if self.language in FAMILY)
         return all(tree is None or tree.root_node.has_error for tree in others)
@@ -77,7 +80,16 @@ class SyntaxFile:
 
     def everything(self, *, old: bool) -> list[Unit]:
         """Return all units of one side; slower than what differs."""
-        return units_of(self.old if old else self.new, self.dialect, self._place)
+        return units_of(self.whole(old=old), self.dialect, self._place)
+
+    def whole(self, *, old: bool) -> Tree | None:
+        """Return the tree of a whole side; slower where it was not needed before."""
+        return (self._whole[0] if old else self._whole[1]) if self.is_part else self.old if old else self.new
+
+    @cached_property
+    def _whole(self) -> tuple[Tree | None, Tree | None]:
+        old = parse(self.language, self.delta.old)
+        return old, parse_again(self.language, old, self.delta.new)
 
     def tests(self, *, old: bool) -> list[View]:
         """Return the tests that differ, on one side."""
@@ -101,6 +113,10 @@ def _read(change: Change) -> Iterator[SyntaxFile]:
         if language is None or delta.is_binary or not delta.is_regular or is_too_large(delta):
             continue
         dialect = dialect_of(language)
+        parts = parsed_parts(language, delta.old, delta.new) if delta.old and delta.new else None
+        if parts is not None:
+            yield SyntaxFile(delta, language, dialect, *parts, is_part=True)
+            continue
         old = parse(language, delta.old)
         new = parse_again(language, old, delta.new)
         yield SyntaxFile(delta, language, dialect, old, new)

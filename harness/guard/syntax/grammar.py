@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from tree_sitter import Parser, Tree
+from tree_sitter import Parser, Range, Tree
 
 from harness.syntax.parsing import LARGEST as LARGEST
 from harness.syntax.parsing import as_utf8 as as_utf8
@@ -72,6 +72,23 @@ def parse_again(language: Language, old: Tree | None, source: bytes | None) -> T
     edited.edit(start, old_end, new_end, _point(before, start), _point(before, old_end), _point(now, new_end))
     tree = _parser(language).parse(now, edited)
     return parse(language, source) if tree is None or tree.root_node.has_error else tree
+
+
+def parse_part(language: Language, source: bytes, start: int, end: int) -> Tree:
+    """Return the tree of a part of a text in UTF-8; its bytes and lines are those of the whole."""
+    parser = _parser(language)
+    points = _point(source, start), _point(source, end)
+    parser.included_ranges = [Range(*points, start, end)]
+    try:
+        return parser.parse(source)
+    finally:
+        parser.included_ranges = []
+
+
+def shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
+    """Return how many bytes two texts have in common at their beginning, and at their end."""
+    start, old_end, _ = _differing(old, new)
+    return start, len(old) - old_end
 
 
 def _differing(old: bytes, new: bytes) -> tuple[int, int, int]:

@@ -325,7 +325,8 @@ def _faked(context: Context, file: SyntaxFile) -> Iterator[Finding]:
     pairs = [new for old, new in context.tests.pairs if new.unit.path == file.path]
     used = {name for view in pairs for item in view.assertions for name in item.names}
     used |= _asserted_names(file)
-    imported = file.dialect.imports(file.new.root_node) if file.new is not None else {}
+    whole = file.whole(old=False)
+    imported = file.dialect.imports(whole.root_node) if whole is not None else {}
     for sign in fresh:
         bound = imported.get(sign.key, frozenset())
         if sign.key in used or not bound.isdisjoint(used):

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from tree_sitter import Node
+from tree_sitter import Node, Tree
 
 from domain.model import Finding
 from harness.guard.context import Context, critical
 from harness.guard.syntax.files import SyntaxFile
 from harness.guard.syntax.grammar import Language
 from harness.guard.syntax.nodes import line_of, text_of, walk
-from harness.in_source.rust import Item, items_of
+from harness.in_source.rust import Item, items_of, layout_of
 
 RULE = "RH009"
 _WHY = "Tests then run other code than users do, and can pass while users still see the fault."
@@ -44,26 +44,28 @@ def _of_file(file: SyntaxFile) -> Iterator[Finding]:
     former = list(items_of(file.old.root_node)) if file.old is not None else []
     known = {item.node.text for item in former}
     offered = [(item, *each) for item in items if item.node.text not in known for each in _offered(item)]
-    spoken = _words(file.delta.new or b"", items) if offered else frozenset()
+    spoken = _words(file) if offered else frozenset()
     offered = [each for each in offered if each[1] in spoken]
     if not offered:
         return
-    proper = _Proper(file.new.root_node, items)
-    before = _Proper(file.old.root_node, former) if file.old is not None else None
+    proper, before = (_proper(file.whole(old=side)) for side in (False, True))
+    if proper is None:
+        return
     for item, name, what in offered:
         if _stands_in(name, what, proper, before):
             text = f"source looks for tests: the {what} `{name}` is another one when it is tested"
             yield critical(RULE, file.path, line_of(item.node), text, _WHY)
 
 
-def _words(source: bytes, items: list[Item]) -> frozenset[str]:
+def _words(file: SyntaxFile) -> frozenset[str]:
     """Return the words of a source outside of what is there for tests."""
-    pieces, place = [], 0
-    for item in sorted(items, key=lambda item: item.start):
-        pieces.append(source[place : item.start])
-        place = item.end
-    text = b"".join([*pieces, source[place:]])
+    layout = layout_of(file.delta.new or b"")
+    text = (file.delta.new or b"") if layout is None else layout.without_tests
     return frozenset(word.decode() for word in re.findall(rb"[A-Za-z_]\w*", text))
+
+
+def _proper(tree: Tree | None) -> _Proper | None:
+    return None if tree is None else _Proper(tree.root_node, list(items_of(tree.root_node)))
 
 
 def _offered(item: Item) -> Iterator[tuple[str, str]]:
