@@ -117,9 +117,7 @@ def test_a_rust_binary_that_ends_before_its_tests_spoils_the_reading() -> None:
 
 
 def test_a_rust_result_that_counts_other_than_announced_spoils_the_reading() -> None:
-    reading = read(
-        Runner.CARGO, captured("cargo.txt").replace(b"running 1 test\n", b"running 2 tests\n", 1)
-    )
+    reading = read(Runner.CARGO, captured("cargo.txt").replace(b"running 1 test\n", b"running 2 tests\n", 1))
     assert reading is not None and not reading.cases
 
 
