@@ -14,12 +14,13 @@ from harness.ground import FreshCheckouts, Ground
 from harness.journal import Journal
 from harness.kept_baselines import KeptBaselines
 from harness.order import Bench, Ended, Order
-from harness.setup.detect import Files, detect_setup, is_needed
+from harness.setup.detect import Files, detect_setup, is_needed, must_fail_without
 from harness.setup.failure import SetupFailed
 from harness.setup.phase import SetupPhase
 from harness.setup.plan import SetupPlan
 from harness.setup.prepared import NOTHING, Prepared
 from harness.setup.site import Site
+from harness.testing.plan import TestPlan
 from harness.verify import Verifier
 from harness.workspace.mirrors import KEPT_BASELINES
 
@@ -48,12 +49,15 @@ class Equipment:
         """Yield the equipment; the set-up's result is held as long.
 
         What the configuration names is set up first. What is only detected has to be allowed by the operator,
-        and needed by the base's own suite. Raises Ended, SandboxError, GitError, Stopped.
+        and needed by the base's own suite: the suite's run says so, unless its files say it before, or an
+        earlier run did. Raises Ended, SandboxError, GitError, Stopped.
         """
         prepared = self._configured()
-        equipped = self._measured(prepared)
         try:
-            if (plan := self._detected(equipped.baseline)) is not None:
+            if prepared is NOTHING:
+                prepared = self._foreseen()
+            equipped = self._measured(prepared)
+            if prepared is NOTHING and (plan := self._detected(equipped.baseline)) is not None:
                 prepared = self._set_up(plan)
                 equipped = self._measured(prepared)
             yield equipped
@@ -61,7 +65,7 @@ class Equipment:
             prepared.release()
 
     def _configured(self) -> Prepared:
-        """Run what `.fixwright.yml` names, or what was detected and kept in an earlier attempt."""
+        """Run what `.fixwright.yml` names."""
         section = self.ground.config.setup
         if section.commands:
             plan = SetupPlan(
@@ -74,20 +78,55 @@ class Equipment:
             return self._set_up(plan)
         return NOTHING
 
+    def _foreseen(self) -> Prepared:
+        """Set up before the suite is run what it is known not to run without.
+
+        A set-up that fails here is no verdict yet: the suite may do without after all, and says so itself.
+        """
+        phase = self.bench.setup
+        if phase is None or not self._may_detect(phase):
+            return NOTHING
+        test_plan = self._verifier(NOTHING).plan(self.ground.base_sha, self.ground.config)
+        files, site = self._files(), self._site()
+        if test_plan is None or (plan := self._plain(phase, test_plan)) is None:
+            return NOTHING
+        kept = phase.kept(plan, site)
+        if kept is None and not must_fail_without(files, test_plan):
+            return NOTHING
+        with self.journal.phase("set-up") as note:
+            try:
+                prepared = kept or phase.prepare(plan, site, _hosts(self.ground.config.setup))
+            except SetupFailed as failure:
+                note.text = str(failure).partition("\n")[0]
+                return NOTHING
+            note.text = prepared.note
+            return prepared
+
     def _detected(self, baseline: Baseline) -> SetupPlan | None:
         """Return the plain set-up of a repository whose suite does not work without one."""
-        phase, section = self.bench.setup, self.ground.config.setup
-        if phase is None or section.commands is not None or not phase.rules.is_online:
+        phase = self.bench.setup
+        if phase is None or not self._may_detect(phase) or not is_needed(baseline):
             return None
-        if not is_needed(baseline):
-            return None
+        return self._plain(phase, baseline.plan)
+
+    def _may_detect(self, phase: SetupPhase) -> bool:
+        return self.ground.config.setup.commands is None and phase.rules.is_online
+
+    def _plain(self, phase: SetupPhase, test_plan: TestPlan | None) -> SetupPlan | None:
+        """Return the set-up that the repository's files speak of, for a suite that is run so."""
+        site = self._site()
+        place = self.ground.config.working_directory
+        section = self.ground.config.setup
+        plan = detect_setup(self._files(), test_plan, section, lambda name: phase.has(name, site))
+        return replace(plan, directory=place) if plan else None
+
+    def _files(self) -> Files:
+        """Return the base's files, as seen from the directory that all is about."""
         site = self._site()
         place = self.ground.config.working_directory
         start = f"{place}/" if place else ""
         names = frozenset(path.removeprefix(start) for path in site.ground().blobs if path.startswith(start))
-        files = Files(names, lambda path: site.mirror.read_file(site.tree, start + path))
-        plan = detect_setup(files, baseline, section, lambda name: phase.has(name, site))
-        return replace(plan, directory=place) if plan else None
+        return Files(names, lambda path: site.mirror.read_file(site.tree, start + path))
 
     def _set_up(self, plan: SetupPlan) -> Prepared:
         with self.journal.phase("set-up") as note:
@@ -109,6 +148,14 @@ class Equipment:
     def _measured(self, prepared: Prepared) -> Equipped:
         """Run the base's own suite with what is set up so far."""
         bench = replace(self.bench, limits=lambda place: prepared.within(self.bench.limits(place)))
+        verifier = self._verifier(prepared)
+        with self.journal.phase("baseline") as note:
+            baseline = verifier.baseline(self.ground.base_sha, self.ground.config)
+            note.text = baseline.in_words
+        return Equipped(bench, verifier, baseline, prepared)
+
+    def _verifier(self, prepared: Prepared) -> Verifier:
+        """Return the verifier whose runs see what is set up so far."""
         limits = self.bench.policy(self.ground.workspace, self.order.repository)
 
         def policy(given: SandboxPolicy) -> SandboxPolicy:
@@ -117,11 +164,7 @@ class Equipment:
 
         checkouts = FreshCheckouts(self.bench.workspaces, self.ground.mirror)
         kept = KeptBaselines(self.ground.mirror.path / KEPT_BASELINES)
-        verifier = Verifier(self.bench.sandbox, self.ground.mirror, checkouts, policy=policy, kept=kept)
-        with self.journal.phase("baseline") as note:
-            baseline = verifier.baseline(self.ground.base_sha, self.ground.config)
-            note.text = baseline.in_words
-        return Equipped(bench, verifier, baseline, prepared)
+        return Verifier(self.bench.sandbox, self.ground.mirror, checkouts, policy=policy, kept=kept)
 
     def _site(self) -> Site:
         ground = self.ground

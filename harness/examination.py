@@ -189,7 +189,7 @@ class Examination:
         with_tests = self._runs.new_tests(plan) if self._category is Category.BUG else None
         fixed = self._fixed = self._runs.fixed(plan)
         with_tests = self._turned(plan, baseline, with_tests, fixed)
-        refusal = self._suite_refusal(plan, baseline, fixed)
+        refusal = self._suite_refusal(plan, baseline, fixed) or _less_told(baseline or with_tests, fixed)
         if refusal is None and baseline is not None:
             refusal = self._regressions(plan, baseline, fixed)
         if self._category is Category.BUG and (refusal is None or refusal.by_edits):
@@ -247,8 +247,6 @@ class Examination:
         status = fixed.run.status
         if status not in JUDGED:
             return self._unjudged(plan, fixed)
-        if baseline is not None and baseline.has_ids and not fixed.has_ids:
-            return _Refusal("The suite on the changed tree names no single tests; the baseline did.")
         own = self._steadiness.decisive(new_failures(baseline=baseline, now=fixed))
         if own:
             return _Refusal(f"{len(own)} tests that are new with the change fail: {_some(own)}.", own)
@@ -372,6 +370,17 @@ def _red(greened: Greened, with_tests: Observed | None) -> list[Case]:
         outcome = CaseOutcome.FAILED
         return [Case(id="", file="", name="", outcome=outcome, message=with_tests.output, collection=True)]
     return red_cases(greened, with_tests)
+
+
+def _less_told(before: Observed | None, fixed: Observed) -> _Refusal | None:
+    """Refuse a changed tree on which less is reported than without it: what is printed can be anything."""
+    if before is not None and before.has_ids and not fixed.has_ids:
+        return _Refusal("The suite on the changed tree names no single tests; without the change, it did.")
+    if before is not None and before.is_reported and not fixed.is_reported:
+        return _Refusal(
+            "On the changed tree, the runner's own report is missing; without the change, it was there."
+        )
+    return None
 
 
 def _by_guard(findings: Iterable[Finding]) -> _Refusal | None:

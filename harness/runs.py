@@ -63,7 +63,7 @@ class Runs:
     def control(
         self, plan: TestPlan, tree: str, planted: Sequence[Planted], targets: Iterable[str]
     ) -> Observed:
-        """Run some test files of a tree with tests planted that must fail; the caller makes the record of it."""
+        """Run test files of a tree with tests planted that must fail; the caller makes the record of it."""
         deadline = self._baseline.section.timeout_seconds
         return self._bench.run(
             RunRequest(

@@ -92,6 +92,10 @@ class Verifier:
             problem=problem,
         )
 
+    def plan(self, base_commit: str, config: RepoConfig) -> TestPlan | None:
+        """Return how the base's suite would be run; nothing is. Raises GitError."""
+        return self._bench.detect(self._trees.tree_of(base_commit), config.test, config.working_directory)
+
     def _observed(self, plan: TestPlan, tree: str, section: TestSection, toolkit: str) -> Observed:
         """Return the suite's run; one that shows a broken environment is not kept: it may be mended."""
         if self._kept is None:

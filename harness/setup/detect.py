@@ -13,7 +13,7 @@ from domain.repo_config import SetupSection
 from harness.baseline import Baseline
 from harness.setup.plan import SetupPlan
 from harness.testing.diagnosis import ProblemKind, missing_modules
-from harness.testing.plan import Runner
+from harness.testing.plan import Runner, TestPlan
 
 Has = Callable[[str], bool]
 
@@ -29,6 +29,7 @@ _REQUIREMENTS = re.compile(
 _VERSIONS_FROM_GIT = re.compile(
     r"setuptools[-_]scm|hatch-vcs|versioningit|pdm-backend|pbr|versioneer|flit_scm"
 )
+_GO_MODULE = re.compile(r"^(?:require[ \t]+[\w.-]+/|\t[\w.-]+\.\w+/)", re.MULTILINE)
 _VERSION = "999.0.0"
 _READ = 256 * 1024
 
@@ -68,12 +69,28 @@ def is_needed(baseline: Baseline) -> bool:
     return any(case.collection and missing_modules(case.message) for case in cases)
 
 
-def detect_setup(files: Files, baseline: Baseline, section: SetupSection, has: Has) -> SetupPlan | None:
-    """Return the plain set-up for the suite that was run, or None; `has` looks for a program.
+def must_fail_without(files: Files, plan: TestPlan) -> bool:
+    """Tell from files alone that a suite cannot run before its dependencies are there. Raises GitError.
+
+    What cannot be told is not claimed: the suite is run first, and says itself what it lacks.
+    """
+    if any(path.startswith(("vendor/", "node_modules/", ".pnp.", ".yarn/cache/")) for path in files.names):
+        return False
+    if plan.runner is Runner.GO:
+        return bool(_GO_MODULE.search(files.text("go.mod")))
+    if plan.runner in {Runner.CARGO, Runner.NEXTEST}:
+        is_replaced = ".cargo/config.toml" in files.names or ".cargo/config" in files.names
+        return not is_replaced and 'source = "registry+' in files.text("Cargo.lock")
+    tool = {Runner.JEST: "jest", Runner.VITEST: "vitest", Runner.MOCHA: "mocha"}.get(plan.runner)
+    return tool is not None and f'"{tool}"' in files.text("package.json")
+
+
+def detect_setup(files: Files, plan: TestPlan | None, section: SetupSection, has: Has) -> SetupPlan | None:
+    """Return the plain set-up for a suite that is run so, or None; `has` looks for a program.
 
     Raises GitError.
     """
-    found = [each for find in _finders(baseline) if (each := find(files, has)) is not None]
+    found = [each for find in _finders(plan) if (each := find(files, has)) is not None]
     if not found:
         return None
     return SetupPlan(
@@ -85,9 +102,8 @@ def detect_setup(files: Files, baseline: Baseline, section: SetupSection, has: H
     )
 
 
-def _finders(baseline: Baseline) -> Iterable[Callable[[Files, Has], _Found | None]]:
+def _finders(plan: TestPlan | None) -> Iterable[Callable[[Files, Has], _Found | None]]:
     """Choose by the suite's own command; one that could be anything takes all that the root speaks of."""
-    plan = baseline.plan
     command = plan.command if plan else ""
     by_word = {
         "npm": _node, "yarn": _node, "pnpm": _node, "node": _node, "npx": _node,

@@ -47,15 +47,13 @@ class SetupPhase:
         """
         ground = site.ground()
         ecosystems = ground.ecosystems(plan.commands)
-        versions = self._toolchains(site, ecosystems)
-        missing = [name for name in plan.needs if not versions.get(name)]
+        key, missing = self._key(plan, site)
         if missing:
             raise tools_missing(missing, why=plan.why)
-        key = key_of(plan, ground, {**versions, "place": site.place})
+        kept = self._found(plan, site, key)
+        if kept is not None:
+            return kept
         where = (site.repository.forge, site.repository.id)
-        entry = self.cache.find(*where, key)
-        if entry is not None:
-            return _prepared(entry, plan, ecosystems, from_cache=True)
         way = self._way(hosts)
         with site.corner() as corner:
             run = SetupRun(rules=self.rules, plan=plan, site=site, ecosystems=ecosystems, way=way)
@@ -64,6 +62,27 @@ class SetupPhase:
         if entry is None:
             raise SetupFailed("The set-up's result could not be kept: look at the service's disk.")
         return _prepared(entry, plan, ecosystems, from_cache=False)
+
+    def kept(self, plan: SetupPlan, site: Site) -> Prepared | None:
+        """Return what a plan came to when it was run before on the same ground, or None.
+
+        Raises SandboxError, GitError, OSError, Stopped.
+        """
+        key, missing = self._key(plan, site)
+        return None if missing else self._found(plan, site, key)
+
+    def _key(self, plan: SetupPlan, site: Site) -> tuple[str, list[str]]:
+        """Return the key of a plan's result, and the programs that it needs and that are missing."""
+        ground = site.ground()
+        versions = self._toolchains(site, ground.ecosystems(plan.commands))
+        missing = [name for name in plan.needs if not versions.get(name)]
+        return key_of(plan, ground, {**versions, "place": site.place}), missing
+
+    def _found(self, plan: SetupPlan, site: Site, key: str) -> Prepared | None:
+        entry = self.cache.find(site.repository.forge, site.repository.id, key)
+        if entry is None:
+            return None
+        return _prepared(entry, plan, site.ground().ecosystems(plan.commands), from_cache=True)
 
     def has(self, program: str, site: Site) -> bool:
         """Tell whether commands find a program in the sandbox."""

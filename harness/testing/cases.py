@@ -46,6 +46,10 @@ class Reading:
     note: str = ""
 
 
+UNREPORTED = "the runner's own report is missing; known by what was printed"
+"""The note of a run that was asked for a report, and that only its output speaks of."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """A test run with the single results behind it and its plain output."""
@@ -58,6 +62,11 @@ class Observed:
     def has_ids(self) -> bool:
         """Whether single tests can be told apart in this run."""
         return bool(self.cases)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether it is known in the best way that its runner has."""
+        return self.run.note != UNREPORTED
 
 
 _WORST_LAST = (CaseOutcome.SKIPPED, CaseOutcome.PASSED, CaseOutcome.FAILED)

@@ -21,10 +21,19 @@ def read_go_events(text: str, paths: Iterable[str] = ()) -> Reading | None:
 
     `paths` are the checkout's files, by which packages find their directories.
     """
+    return _streamed(text, paths).reading()
+
+
+def is_cut_short(text: str) -> bool:
+    """Tell whether a package is said to have passed while a test of it that began has not ended."""
+    return _streamed(text, ()).cut_short
+
+
+def _streamed(text: str, paths: Iterable[str]) -> _Stream:
     stream = _Stream(_Directories(paths))
     for line in text.splitlines():
         stream.take(line)
-    return stream.reading()
+    return stream
 
 
 def read_go_lines(text: str, paths: Iterable[str] = ()) -> Reading | None:
@@ -97,6 +106,8 @@ class _Stream:
         self._output: dict[tuple[str, str], str] = {}
         self._plain: list[str] = []
         self._not_built: dict[str, None] = {}
+        self._running: set[tuple[str, str]] = set()
+        self.cut_short = False
         self._ended = 0
 
     def take(self, line: str) -> None:
@@ -113,6 +124,8 @@ class _Stream:
         if action in {"output", "build-output"}:
             key = (event.get("ImportPath", key[0]).partition(" ")[0], key[1])
             self._output[key] = (self._output.get(key, "") + event.get("Output", ""))[-_MOST_KEPT:]
+        elif action == "run":
+            self._running.add(key)
         elif action in _OUTCOMES:
             self._end(key, _OUTCOMES[action], event.get("Elapsed", ""))
 
@@ -124,7 +137,7 @@ class _Stream:
             for package in self._not_built
             if package not in self._with_cases
         ]
-        if not self._ended:
+        if not self._ended or self.cut_short:
             return None
         return reading_of([*self._cases, *unbuilt])
 
@@ -132,6 +145,9 @@ class _Stream:
         self._ended += 1
         package, test = key
         message = self._output.get(key, "")
+        self._running.discard(key)
+        if not test and outcome is CaseOutcome.PASSED:
+            self.cut_short = self.cut_short or any(other == package for other, _ in self._running)
         if test:
             self._with_cases.add(package)
             seconds = float(elapsed) if re.fullmatch(r"\d{1,8}(?:\.\d{1,12})?", elapsed) else 0.0

@@ -1,5 +1,5 @@
 // Writes one JSON line for each test that has ended: its file, its names from the outside in, and how it went.
-// Suites and files are left out where the tests inside them say it all.
+// The last line says that nothing was cut off. Suites and files are left out where the tests inside them say it all.
 
 const describe = (error) => {
   const cause = error?.cause ?? error;
@@ -32,4 +32,5 @@ export default async function* reporter(source) {
       message: type === "test:fail" ? describe(data.details?.error) + own : "",
     }) + "\n";
   }
+  yield JSON.stringify({ end: true }) + "\n";
 }

@@ -9,14 +9,19 @@ from __future__ import annotations
 import re
 
 _LEFT, _RIGHT = 4711, 4712
-_JUNIT = (
-    ("org.junit.jupiter", "@org.junit.jupiter.api.Test", ""),
-    ("kotlin.test", "@kotlin.test.Test", ""),
-    ("org.testng", "@org.testng.annotations.Test", "public "),
-    ("org.junit.", "@org.junit.Test", "public "),
-    ("junit.framework", "", "public "),
+_ASSERT = re.compile(
+    r"""(\w+)\s*=\s*require\(['"](?:node:)?assert(?:/strict)?['"]\)\s*[;\n]"""
+    r"""|^import\s+(?:\*\s+as\s+)?(\w+)\s+from\s+['"](?:node:)?assert(?:/strict)?['"]""",
+    re.MULTILINE,
 )
-"""What a test class imports → how its tests are marked, and what they need in front of them."""
+_JUNIT = (
+    ("org.junit.jupiter", "@org.junit.jupiter.api.Test", "", "org.junit.jupiter.api.Assertions."),
+    ("kotlin.test", "@kotlin.test.Test", "", "kotlin.test."),
+    ("org.testng", "@org.testng.annotations.Test", "public ", "org.testng.Assert."),
+    ("org.junit.", "@org.junit.Test", "public ", "org.junit.Assert."),
+    ("junit.framework", "", "public ", ""),
+)
+"""What a test class imports → the mark of its tests, what is in front of them, and where comparisons are."""
 
 
 def python_test(text: str, name: str, *, functions: bool) -> str:
@@ -36,7 +41,7 @@ def global_javascript_test(text: str, name: str) -> str:
     """Plant a test for runners whose `it` or `test` are everywhere: jest and mocha."""
     return text + (
         f"\n;{{\n  const {name} = typeof it === 'function' ? it : typeof test === 'function' ? test : null;\n"
-        f"  if ({name}) {name}('{name}', () => {{ throw new Error('{_LEFT} is not {_RIGHT}'); }});\n}}\n"
+        f"  if ({name}) {name}('{name}', () => {{ {_unequal(text)} }});\n}}\n"
     )
 
 
@@ -51,7 +56,17 @@ def imported_javascript_test(text: str, name: str, module: str, *, is_module: bo
         if is_module
         else f'const {name} = require("{module}").test;'
     )
-    return f"{text}\n;{taken}\n{name}('{name}', () => {{ throw new Error('{_LEFT} is not {_RIGHT}'); }});\n"
+    return f"{text}\n;{taken}\n{name}('{name}', () => {{ {_unequal(text)} }});\n"
+
+
+def _unequal(text: str) -> str:
+    """Return a comparison that fails, made in the way in which the file makes its own."""
+    if "expect(" in text:
+        is_chai = re.search(r"\)\.(?:not\.)?to\.", text)
+        return f"expect({_LEFT}).{'to.equal' if is_chai else 'toBe'}({_RIGHT});"
+    if match := _ASSERT.search(text):
+        return f"{match[1] or match[2]}.strictEqual({_LEFT}, {_RIGHT});"
+    return f"throw new Error('{_LEFT} is not {_RIGHT}');"
 
 
 def go_test_file(text: str, name: str) -> str:
@@ -98,16 +113,12 @@ def php_test(text: str, name: str) -> str:
 
 def jvm_test(text: str, name: str, *, is_kotlin: bool) -> str:
     """Plant a method in the last class of a file, marked as the file's framework wants it."""
-    for sign, mark, access in _JUNIT:
+    for sign, mark, access, place in _JUNIT:
         if sign not in text:
             continue
         title = name if mark else f"test{name.capitalize()}"
-        error = f'AssertionError("expected {_LEFT} but was {_RIGHT}")'
-        method = (
-            f"fun {title}() {{ throw {error} }}"
-            if is_kotlin
-            else f"{access}void {title}() {{\n        throw new {error};\n    }}"
-        )
+        unequal = f"{place}assertEquals({_LEFT}, {_RIGHT})"
+        method = f"fun {title}() {{ {unequal} }}" if is_kotlin else f"{access}void {title}() {{ {unequal}; }}"
         return _before_last_brace(text, f"\n    {mark}\n    {method}\n")
     return ""
 

@@ -14,7 +14,7 @@ from domain.ports import Sandbox, SandboxPolicy
 from domain.repo_config import TestSection
 from domain.text import clip, plain
 from harness.testing.adapters.adapter import WORK, Evidence, Planted
-from harness.testing.cases import Observed, Reading
+from harness.testing.cases import UNREPORTED, Observed, Reading
 from harness.testing.detect import detect
 from harness.testing.files import read_file, walk
 from harness.testing.junit import MAX_BYTES
@@ -174,6 +174,9 @@ class TestBench:
         finally:
             session.close()
         reading = prepared.adapter.read(evidence)
+        is_asked = bool(prepared.extension.report or prepared.extension.reports)
+        if reading is not None and is_asked and not evidence.reports:
+            reading = replace(reading, note=UNREPORTED)
         begun = replace(begun, command=prepared.shown)
         shown = prepared.adapter.shown_output(evidence.output)
         return _observed(begun, request.plan.runner, result, reading, shown)

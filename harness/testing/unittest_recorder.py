@@ -91,13 +91,14 @@ def _element(test: unittest.TestCase, outcome: str, message: str) -> str:
 
 def main() -> None:
     """Run `unittest` with the arguments after the report's path; exit 5 where nothing ran."""
+    report = Path(sys.argv.pop(1))
     sys.path[0] = str(Path.cwd())
     make: Any = unittest.TextTestRunner
     runner = make(resultclass=RecordingResult, verbosity=1)
-    arguments = ["python3 -m unittest", *sys.argv[2:]]
+    arguments = ["python3 -m unittest", *sys.argv[1:]]
     program = unittest.TestProgram(module=None, argv=arguments, testRunner=runner, exit=False)
     elements = "\n".join(_element(*record) for record in RECORDS.values())
-    Path(sys.argv[1]).write_text(
+    report.write_text(
         f"<testsuites><testsuite name='unittest'>{elements}</testsuite></testsuites>\n", encoding="utf-8"
     )
     if not program.result.testsRun and program.result.wasSuccessful():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -124,6 +126,53 @@ def test_a_detected_setup_is_run_once_the_baseline_needs_it(root: Path, uid: int
     (root / "other").mkdir(mode=0o711)
     working = Place(root / "other", uid, {**CALC, "requirements.txt": "dep\n"}, place.phase.rules)
     assert working.attempt(FIX, SHOW).outcome is Outcome.VERIFIED and working.notes("set-up") == []
+
+
+LAMP_TEST = 'require("lamp-oil");\nrequire("node:test").it("burns", () => {});\n'
+OIL = {"oil/package.json": '{"name": "lamp-oil", "version": "1.0.0"}', "oil/index.js": ""}
+NPM = pytest.mark.skipif(shutil.which("npm", path="/usr/bin:/bin") is None, reason="npm is not installed")
+
+
+def _package(script: str, name: str) -> str:
+    scripts, wanted = {"test": script}, {name: "file:./oil"}
+    return json.dumps({"name": "x", "scripts": scripts, "devDependencies": wanted})
+
+
+def _phases(place: Place) -> list[str]:
+    phases = [name for name, _ in place.shop.journal.phases if name in {"set-up", "baseline"}]
+    place.shop.journal.phases.clear()
+    return phases
+
+
+@NPM
+@pytest.mark.long
+def test_a_suite_that_needed_a_setup_once_is_not_run_without_it_again(root: Path, uid: int | None) -> None:
+    rules = SetupRules(setting="nowhere.example", resolve=lambda host, port: [])
+    package = _package("node --test", "lamp-oil")
+    place = Place(root, uid, {**OIL, "package.json": package, "test/lamp.test.js": LAMP_TEST}, rules)
+
+    place.attempt("true")
+    assert _phases(place) == ["baseline", "set-up", "baseline"]
+    place.attempt("true")
+    assert _phases(place) == ["set-up", "baseline"]
+
+
+@NPM
+@pytest.mark.long
+def test_a_suite_whose_runner_is_yet_to_be_installed_is_not_run_before(root: Path, uid: int | None) -> None:
+    rules = SetupRules(setting="nowhere.example", resolve=lambda host, port: [])
+    report = '{\\n  "stats": {}, "tests": [{"fullTitle": "a", "file": "/work/test/a.js"}]}'
+    mocha = {
+        ".npmrc": "install-links=true\n",
+        "oil/package.json": '{"name": "mocha", "version": "1.0.0", "bin": "./cli.js"}',
+        "oil/cli.js": f"#!/usr/bin/env node\nconsole.log('{report}');\n",
+    }
+    files = {**mocha, "package.json": _package("mocha test", "mocha"), "test/a.js": "it('a', () => {});\n"}
+    place = Place(root, uid, files, rules)
+
+    place.attempt("true")
+    assert place.notes("baseline") == ["1 passed, 0 failed"]
+    assert _phases(place) == ["set-up", "baseline"]
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""cargo test and cargo nextest: the stable text that they print is the only stable form of results."""
+"""cargo test: the stable text that it prints is the only stable form of results."""
 
 from __future__ import annotations
 
@@ -11,23 +11,17 @@ from harness.testing.adapters.adapter import Adapter, Evidence, Extension, Plant
 from harness.testing.calls import Call
 from harness.testing.cases import Case, CaseOutcome, Reading, reading_of
 from harness.testing.json_report import clipped
-from harness.testing.output_lines import read_counts, read_output
+from harness.testing.output_lines import read_counts
 from harness.testing.plan import Runner
 from harness.testing.planting import rust_test
 
-_QUESTIONS = frozenset(
+QUESTIONS = frozenset(
     {*("--no-run", "--list", "--version", "-V", "--help", "-h", "--dry-run", "--print", "--no-tests")}
 )
 _OUTCOMES = {
     "ok": CaseOutcome.PASSED,
     "FAILED": CaseOutcome.FAILED,
     "ignored": CaseOutcome.SKIPPED,
-    "PASS": CaseOutcome.PASSED,
-    "FAIL": CaseOutcome.FAILED,
-    "TIMEOUT": CaseOutcome.FAILED,
-    "ABORT": CaseOutcome.FAILED,
-    "SIGSEGV": CaseOutcome.FAILED,
-    "SIGABRT": CaseOutcome.FAILED,
 }
 _RUNNING = re.compile(r"^[ \t]*Running (?:unittests )?(\S{1,500}) \((\S{1,1000})\)[ \t]*\r?$")
 _DOCTESTS = re.compile(r"^[ \t]*Doc-tests (\S{1,200})[ \t]*\r?$")
@@ -36,14 +30,13 @@ _TEST = re.compile(
 )
 _EXAMPLE = re.compile(r"(.{1,400}?) \(line (\d{1,9})\)(.{0,100})", re.DOTALL)
 """A documentation test: its line moves with whatever is written above it, and is no part of its name."""
-_RESULT = re.compile(r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored")
+_RESULT = re.compile(
+    r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored(?:; (\d{1,9}) measured)?"
+)
+_ANNOUNCED = re.compile(r"^running (\d{1,9}) tests?[ \t]*\r?$")
 _STDOUT_OF = re.compile(r"^---- (.{1,500}?) (?:stdout|stderr) ----\r?$")
 _NOT_BUILT = re.compile(r"^error: could not compile `([^`]{1,200})` \((.{1,200}?)\)")
 _ERROR = re.compile(r"^(?:error(?:\[E\d+\])?: .{0,500}|[ \t]*--> .{0,300})", re.MULTILINE)
-_NEXTEST = re.compile(
-    r"^[ \t]*(PASS|FAIL|TIMEOUT|ABORT|SIGSEGV|SIGABRT|LEAK|FLAKY \d+/\d+) "
-    r"\[[ \t>]*([\d.]{1,12})s\] (?:\([ \d/]{1,30}\) )?(\S{1,300}) (\S{1,500})[ \t]*\r?$"
-)
 
 
 class CargoAdapter(Adapter):
@@ -58,7 +51,7 @@ class CargoAdapter(Adapter):
 
     def silent(self, call: Call) -> str:
         """Name options that only build or list."""
-        return asks(call, _QUESTIONS)
+        return asks(call, QUESTIONS)
 
     def extension(self, arguments: Sequence[str] = ()) -> Extension:
         """Let all test binaries run, whatever fails in the first."""
@@ -69,14 +62,8 @@ class CargoAdapter(Adapter):
 
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Name the test binaries, where the files are such of the root package."""
-        names = [match[1] for path in paths if (match := re.fullmatch(r"tests/([\w-]+)\.rs", path))]
-        if (
-            len(names) < len(paths)
-            or any(not word.startswith("-") for word in arguments[1:])
-            or "--" in arguments
-        ):
-            return ""
-        return " ".join(f"--test {name}" for name in names)
+        is_whole = all(word.startswith("-") for word in arguments[1:]) and "--" not in arguments
+        return integration_tests(paths) if is_whole else ""
 
     def planted(self, path: str, text: str, name: str) -> Planted | None:
         """Plant a function at the end of the file."""
@@ -87,62 +74,11 @@ class CargoAdapter(Adapter):
         sections = _Sections(evidence)
         for line in evidence.output.splitlines():
             sections.take(line)
-        unbuilt = list(_unbuilt(evidence))
+        unbuilt = list(unbuilt_targets(evidence))
         cases = [*sections.finished(), *unbuilt]
         if cases and (sections.agrees or (unbuilt and not sections.begun)):
             return reading_of(cases)
         return read_counts(evidence.output)
-
-
-class NextestAdapter(Adapter):
-    """`cargo nextest run`."""
-
-    runner: ClassVar[Runner] = Runner.NEXTEST
-    places: ClassVar[bool] = True
-
-    def recognises(self, call: Call) -> bool:
-        """Tell `cargo nextest run`."""
-        return call.name == "cargo" and call.arguments[:2] in {("nextest", "run"), ("nextest", "r")}
-
-    def silent(self, call: Call) -> str:
-        """Name options that only build or list."""
-        return asks(call, _QUESTIONS)
-
-    def extension(self, arguments: Sequence[str] = ()) -> Extension:
-        """Let all tests run, and name each."""
-        return Extension(
-            options="--no-fail-fast --status-level=all --final-status-level=none --color=never"
-            if "--" not in arguments
-            else "",
-            env={
-                "NEXTEST_STATUS_LEVEL": "all",
-                "NEXTEST_HIDE_PROGRESS_BAR": "1",
-                "CARGO_TERM_COLOR": "never",
-            },
-        )
-
-    def planted(self, path: str, text: str, name: str) -> Planted | None:
-        """Plant a function at the end of the file."""
-        return Planted.at(path, rust_test(text, name)) if path.endswith(".rs") else None
-
-    def read(self, evidence: Evidence) -> Reading | None:
-        """Read one line for each test."""
-        cases = []
-        for line in evidence.output.splitlines():
-            if match := _NEXTEST.match(line):
-                word, seconds, binary, name = match.groups()
-                outcome = _OUTCOMES.get(word, CaseOutcome.PASSED)
-                cases.append(
-                    Case(
-                        id=f"{binary}::{name}",
-                        file=_binary_file(binary, evidence),
-                        name=name,
-                        outcome=outcome,
-                        seconds=_seconds(seconds),
-                    )
-                )
-        cases += _unbuilt(evidence)
-        return reading_of(cases) if cases else read_output(evidence.output)
 
 
 class _Sections:
@@ -155,6 +91,7 @@ class _Sections:
         self._cases: dict[str, Case] = {}
         self._messages: dict[str, list[str]] = {}
         self._told = ""
+        self._announced: int | None = None
         self.agrees = True
         self._sections = 0
 
@@ -164,18 +101,21 @@ class _Sections:
             self._begin(match[1], _crate(match[2]))
         elif match := _DOCTESTS.match(line):
             self._begin("", f"doc-tests {match[1]}")
+        elif match := _ANNOUNCED.match(line):
+            self.agrees = self.agrees and self._announced is None
+            self._announced = int(match[1])
         elif match := _TEST.match(line):
             self._open[match[1]] = _OUTCOMES[match[2]]
         elif match := _STDOUT_OF.match(line):
             self._told = match[1]
         elif match := _RESULT.match(line):
-            self._end((int(match[1]), int(match[2]), int(match[3])))
+            self._end((int(match[1]), int(match[2]), int(match[3])), int(match[4] or 0))
         elif self._told:
             self._messages.setdefault(self._told, []).append(line)
 
     def finished(self) -> list[Case]:
         """Return the cases. A binary that began and did not end makes the reading disagree."""
-        if self._open or not self._sections:
+        if self._open or not self._sections or self._announced is not None:
             self.agrees = False
         return list(self._cases.values())
 
@@ -185,19 +125,22 @@ class _Sections:
         return bool(self._sections or self._open)
 
     def _begin(self, path: str, crate: str) -> None:
-        if self._open:
+        if self._open or self._announced is not None:
             self.agrees = False
+        self._announced = None
         self._open, self._messages, self._told = {}, {}, ""
         self._file = _source(path, crate, self._evidence) if path else ""
         self._label = self._file or (f"{crate}/{path}" if path else crate)
 
-    def _end(self, counted: tuple[int, int, int]) -> None:
+    def _end(self, counted: tuple[int, int, int], measured: int) -> None:
         outcomes = list(self._open.values())
         seen = tuple(
             outcomes.count(outcome)
             for outcome in (CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.SKIPPED)
         )
-        self.agrees = self.agrees and seen == counted
+        is_announced = self._announced in {None, sum(counted) + measured}
+        self.agrees = self.agrees and seen == counted and is_announced
+        self._announced = None
         self._sections += 1
         names = _lasting(self._open)
         for reported, outcome in self._open.items():
@@ -213,15 +156,25 @@ class _Sections:
         if not self._file:  # a documentation test: `src/lib.rs - twice (line 5)`
             path = name.partition(" - ")[0]
             return self._evidence.find(path) or path
-        root = self._file.rpartition("/")[0]
-        known = self._evidence.paths()
-        modules = name.split("::")[:-1]
-        for length in range(len(modules), 0, -1):
-            stem = "/".join(filter(None, [root, *modules[:length]]))
-            for path in (f"{stem}.rs", f"{stem}/mod.rs"):
-                if path in known:
-                    return path
-        return self._file
+        return module_file(self._file, name, self._evidence.paths())
+
+
+def module_file(root_file: str, name: str, known: frozenset[str]) -> str:
+    """Return the file of a unit test: that of the innermost module in its name that has one of its own."""
+    root = root_file.rpartition("/")[0]
+    modules = name.split("::")[:-1]
+    for length in range(len(modules), 0, -1):
+        stem = "/".join(filter(None, [root, *modules[:length]]))
+        for path in (f"{stem}.rs", f"{stem}/mod.rs"):
+            if path in known:
+                return path
+    return root_file
+
+
+def integration_tests(paths: Sequence[str]) -> str:
+    """Return the options that name these files' test binaries, "" where one is none of the root package's."""
+    names = [match[1] for path in paths if (match := re.fullmatch(r"tests/([\w-]+)\.rs", path))]
+    return " ".join(f"--test {name}" for name in names) if len(names) == len(paths) else ""
 
 
 def _lasting(reported: Iterable[str]) -> dict[str, str]:
@@ -257,15 +210,7 @@ def _source(path: str, crate: str, evidence: Evidence) -> str:
     return path if path in known and path.startswith("tests/") else ""
 
 
-def _binary_file(binary: str, evidence: Evidence) -> str:
-    """Return the source of nextest's `package::binary`; a bare package means its library."""
-    package, _, name = binary.partition("::")
-    if name and "/" not in name:
-        return evidence.find(f"tests/{name}.rs")
-    return evidence.find(f"{package}/src/lib.rs") or evidence.find("src/lib.rs")
-
-
-def _unbuilt(evidence: Evidence) -> Iterator[Case]:
+def unbuilt_targets(evidence: Evidence) -> Iterator[Case]:
     """Yield a case for each target that did not compile."""
     found = [match for line in evidence.output.splitlines() if (match := _NOT_BUILT.match(line))]
     if not found:
@@ -275,10 +220,3 @@ def _unbuilt(evidence: Evidence) -> Iterator[Case]:
         target = re.search(r'test "([\w-]+)"', match[2])
         file = evidence.find(f"tests/{target[1]}.rs") if target else ""
         yield unloaded(case_id(file, "") or f"{match[1]} ({match[2]})", message)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

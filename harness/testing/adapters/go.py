@@ -8,7 +8,7 @@ from typing import ClassVar
 from harness.testing.adapters.adapter import Adapter, Evidence, Extension, Planted, asks
 from harness.testing.calls import Call
 from harness.testing.cases import Reading
-from harness.testing.go_json import go_output, read_go_events, read_go_lines
+from harness.testing.go_json import go_output, is_cut_short, read_go_events, read_go_lines
 from harness.testing.output_lines import read_output
 from harness.testing.plan import Runner
 from harness.testing.planting import go_test_file
@@ -50,6 +50,8 @@ class GoAdapter(Adapter):
         """Read the events; without any, the lines that were printed."""
         paths = evidence.paths()
         events = read_go_events(evidence.output, paths)
+        if events is None and is_cut_short(evidence.output):
+            return None
         return events or read_go_lines(evidence.output, paths) or read_output(evidence.output)
 
     def shown_output(self, output: str) -> str:

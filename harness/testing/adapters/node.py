@@ -29,6 +29,7 @@ from harness.testing.planting import imported_javascript_test
 _REPORT = "fixwright-node.jsonl"
 _REPORTER = "fixwright-node-reporter.mjs"
 _MAX_CASES = 200_000
+_END = b'{"end":true}'
 
 
 class NodeAdapter(Adapter):
@@ -68,6 +69,8 @@ class NodeAdapter(Adapter):
 
     def read(self, evidence: Evidence) -> Reading | None:
         """Read our reporter's lines; a Node that knows no reporters prints TAP."""
+        if evidence.reports and not evidence.reports[0].rstrip().endswith(_END):
+            return None
         cases = list(_cases(evidence)) if evidence.reports else []
         return reading_of(cases) if cases else read_output(evidence.output)
 

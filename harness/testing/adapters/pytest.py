@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -58,7 +59,8 @@ class PytestAdapter(Adapter):
         """Ask for a report, by options and by the variable that reaches it behind scripts."""
         # Without a fixed root, pytest names tests after the common directory of the files it is given.
         options = f"{_OPTIONS} --rootdir={WORK}"
-        return Extension(options=options, env_behind={"PYTEST_ADDOPTS": _OPTIONS}, report=REPORT)
+        behind = {"PYTEST_ADDOPTS": _OPTIONS, "TOX_OVERRIDE": _let_through(arguments)}
+        return Extension(options=options, env_behind=behind, report=REPORT)
 
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Name the files, where the call names none itself."""
@@ -100,13 +102,17 @@ class ToxAdapter(PytestAdapter):
             return f"`tox {call.arguments[0]}` runs no tests"
         return asks(call, frozenset(questions))
 
-    def extension(self, arguments: Sequence[str] = ()) -> Extension:
-        """Let the variable through: tox hands on only what it is told to."""
-        return Extension(
-            env={"PYTEST_ADDOPTS": _OPTIONS, "TOX_OVERRIDE": "testenv.pass_env+=PYTEST_ADDOPTS"},
-            report=REPORT,
-        )
-
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Leave it whole: what tox does with its positional arguments is the repository's affair."""
         return ""
+
+
+def _let_through(arguments: Sequence[str]) -> str:
+    """Return what makes tox hand the variable on: nothing gets through that its file does not name."""
+    sections = ["testenv", "env_run_base", "tool.tox.env_run_base"]
+    for position, word in enumerate(arguments):
+        value = word[2:].lstrip("=") if re.match(r"-e[=\w]", word) else ""
+        if word == "-e":
+            value = "".join(arguments[position + 1 : position + 2])
+        sections += [f"testenv:{name}" for name in re.findall(r"[\w.-]+", value)]
+    return ";".join(f"{section}.pass_env+=PYTEST_ADDOPTS" for section in sections)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from harness.testing.adapters.adapter import Adapter
-from harness.testing.adapters.cargo import CargoAdapter, NextestAdapter
+from harness.testing.adapters.cargo import CargoAdapter
 from harness.testing.adapters.ctest import CtestAdapter
 from harness.testing.adapters.go import GoAdapter
 from harness.testing.adapters.jest import JestAdapter
 from harness.testing.adapters.jvm import GradleAdapter, MavenAdapter
 from harness.testing.adapters.mocha import MochaAdapter
+from harness.testing.adapters.nextest import NextestAdapter
 from harness.testing.adapters.node import NodeAdapter
 from harness.testing.adapters.phpunit import PhpunitAdapter
 from harness.testing.adapters.pytest import PytestAdapter, ToxAdapter

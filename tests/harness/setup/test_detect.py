@@ -10,7 +10,7 @@ import pytest
 from domain.model import RunStatus, TestRun
 from domain.repo_config import SetupSection, TestSection
 from harness.baseline import Baseline
-from harness.setup.detect import Files, detect_setup, is_needed
+from harness.setup.detect import Files, detect_setup, is_needed, must_fail_without
 from harness.setup.ecosystems import is_manifest
 from harness.setup.plan import SetupPlan
 from harness.testing.cases import Case, CaseOutcome, Observed
@@ -45,7 +45,7 @@ PYTEST = baseline(Runner.PYTEST, "python3 -m pytest")
 def find(files: Mapping[str, str], base: Baseline = PYTEST, *programs: str) -> SetupPlan | None:
     """Detect in a repository with these files, on a machine with these programs."""
     read = Files(frozenset(files), lambda path: files[path].encode())
-    return detect_setup(read, base, SetupSection(), lambda name: name in programs)
+    return detect_setup(read, base.plan, SetupSection(), lambda name: name in programs)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,33 @@ def test_a_setup_is_needed_where_a_suite_does_not_load() -> None:
 )
 def test_manifests_are_known_by_their_names(path: str, is_one: bool) -> None:
     assert is_manifest(path) is is_one
+
+
+GO_MOD = "module lamp\n\ngo 1.19\n\nrequire (\n\texample.org/oil v1.0.0\n)\n"
+LOCK = '[[package]]\nname = "oil"\nsource = "registry+https://example.org/index"\n'
+JEST = {"package.json": '{"devDependencies": {"jest": "1"}}'}
+
+
+@pytest.mark.parametrize(
+    ("runner", "files", "expected"),
+    [
+        (Runner.MOCHA, {"package.json": '{"devDependencies": {"mocha": "^11"}}'}, True),
+        (Runner.MOCHA, {"package.json": "{}"}, False),
+        (Runner.JEST, {**JEST, "node_modules/jest/a.js": ""}, False),
+        (Runner.JEST, {**JEST, ".pnp.cjs": ""}, False),
+        (Runner.NODE, {"package.json": '{"dependencies": {"oil": "1"}}'}, False),
+        (Runner.GO, {"go.mod": GO_MOD}, True),
+        (Runner.GO, {"go.mod": "module lamp\n\ngo 1.19\n\nrequire example.org/oil v1.0.0\n"}, True),
+        (Runner.GO, {"go.mod": GO_MOD, "vendor/modules.txt": ""}, False),
+        (Runner.GO, {"go.mod": "module lamp\n\ngo 1.19\n"}, False),
+        (Runner.CARGO, {"Cargo.lock": LOCK}, True),
+        (Runner.CARGO, {"Cargo.lock": LOCK, ".cargo/config.toml": ""}, False),
+        (Runner.CARGO, {"Cargo.lock": "[[package]]\n"}, False),
+        (Runner.PYTEST, {"requirements.txt": "six"}, False),
+    ],
+)
+def test_what_cannot_run_without_its_dependencies_is_known_from_files(
+    runner: Runner, files: dict[str, str], expected: bool
+) -> None:
+    read = Files(frozenset(files), lambda path: files[path].encode())
+    assert must_fail_without(read, TestPlan(command="x", runner=runner, why="a test")) is expected
