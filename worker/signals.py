@@ -13,6 +13,7 @@ from domain.errors import ForgeError, ForgeUnavailable, NotFound, StaleWrite
 from domain.events import (
     CommandGiven,
     Event,
+    Given,
     IssueClosed,
     IssueLabelled,
     IssueUnlabelled,
@@ -205,6 +206,8 @@ class SignalDesk:
             return ""
         if event.comment_id in self._queue.heard_comments(task.id, signal.id):
             return "this comment was heard before"
+        if event.given_by is not Given.COMMENT:
+            return ""  # there is no comment that could have been taken back
         is_late = self._clock is not None and event.at is not None and self._clock.now() - event.at > LATE
         return self._why_taken_back(event, task) if is_late else ""
 
@@ -258,7 +261,8 @@ class SignalDesk:
             is_machine = command.actor.is_bot or command.actor.id == forge.identity.id
             is_machine |= command.actor.id == self._serving.own_ids.get(task.issue.forge)
             return "nothing to do, or not permitted" if is_machine else self._commands.refuse(task, command)
-        show_seen(forge, command)
+        if command.given_by is Given.COMMENT:
+            show_seen(forge, command)
         if command.verb is Verb.APPROVE:
             return self._on_approve(task, command)
         if command.verb is Verb.PLAN and self._approvals.waits_with_plan(task):
