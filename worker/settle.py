@@ -111,8 +111,9 @@ class Settler:
             log.warning("place cannot be looked at", task=task.id, error=str(again))
         if isinstance(found, Hindrance):
             return self.stop(task, found)
-        detail = f"The work is done, but it could not be published: {error}"
-        return self._failed(task, attempt, Reason.ENVIRONMENT, detail)
+        is_done = result.outcome is Outcome.VERIFIED
+        reason = Reason.UNPUBLISHED if is_done else Reason.ENVIRONMENT
+        return self._failed(task, attempt, reason, f"The forge or git says: {error}")
 
     def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
         """Try again later what could not be published, or kept, now."""
@@ -289,6 +290,8 @@ class Settler:
 
     def _why(self, plan: Settlement, result: AttemptResult) -> str:
         """Return what is kept of why it ended so; for a task that goes on by itself, why it waits."""
+        if result.model_refused:
+            return announce.MODEL_REFUSED
         if plan.trigger is Trigger.RELEASED:
             return announce.why_it_waits(result.outcome, result.detail, self.clock.now())
         return result.detail

@@ -21,6 +21,7 @@ from domain.events import (
     Uninteresting,
     Verb,
 )
+from domain.manners import next_in_line
 from domain.model import Permission, Reason, Task
 from domain.noted import CheckAsked, IssueChanged, Noted
 from domain.operators import OPERATOR
@@ -177,7 +178,19 @@ class SignalDesk:
         except StaleWrite:
             return self._decide(signal)
         self._moved.append(task.id)
+        if task.state in _AFTER_A_DRAFT and trigger in {Trigger.MERGED, Trigger.CANCELLED}:
+            self._make_use_of_room(task)
         return str(trigger)
+
+    def _make_use_of_room(self, ended: Task) -> None:
+        """Let the oldest task that waits for room among the pull requests look at once: one has ended."""
+        waiting = next_in_line(self._queue.tasks_at(ended.issue.forge, ended.issue.repository_id))
+        if waiting is None:
+            return
+        try:
+            self._queue.move(waiting, Trigger.DEFERRED, Landing(detail=waiting.detail))
+        except StaleWrite as error:
+            log.info("task was moved by somebody else", task=waiting.id, why=str(error))
 
     def _heed(self, task: Task, event: Event, permission: Permission) -> None:
         """Remember a wish for work that is under way already: an older cancel that comes after it is over."""
