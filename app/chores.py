@@ -23,6 +23,7 @@ from worker.retention import Keeping, MirrorKeeper, keep_transcripts
 from worker.setup_keeping import keep_setups
 from worker.sweeps import Pace, Sweeper
 from worker.task_work import Shop
+from worker.thumbs import ThumbDesk
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +46,7 @@ def housekeeping(settings: WorkerSettings, shop: Shop, serving: Serving, databas
         *_sweeps(settings, shop, serving, database),
         Chore(name="drafts", every_seconds=HOUR, steps=_expiry(settings, shop).steps),
         *([Chore(name="queue", every_seconds=MINUTE, steps=shop.waiting.steps)] if shop.waiting else []),
+        Chore(name="approvals", every_seconds=MINUTE, steps=_thumbs(shop, inbox, serving).steps),
         Chore(name="bodies", every_seconds=HOUR, steps=bodies),
         Chore(
             name="ci",
@@ -87,6 +89,10 @@ def _sweeps(settings: WorkerSettings, shop: Shop, serving: Serving, database: Da
         Chore(name="contracts", every_seconds=every, steps=reader.steps),
         Chore(name="sweep", every_seconds=every, steps=sweeper.steps),
     ]
+
+
+def _thumbs(shop: Shop, inbox: SqliteInbox, serving: Serving) -> ThumbDesk:
+    return ThumbDesk(queue=shop.queue, forges=shop.forges, inbox=inbox, serving=serving, clock=shop.clock)
 
 
 def _expiry(settings: WorkerSettings, shop: Shop) -> DraftExpiry:

@@ -37,6 +37,7 @@ _WAITS_FOR = {
     Reason.NOT_REPRODUCIBLE: f"Steps that show the fault; {_RESUME}.",
     Reason.FLAKY_BASELINE: f"Tests that give the same result twice on the unchanged code; {_RESUME}.",
     Reason.ENVIRONMENT: f"A test command that runs, see test.command in .fixwright.yml; {_RESUME}.",
+    Reason.UNPUBLISHED: f"What keeps the finished work from being published, mended; {_RESUME}.",
     Reason.GUARD: "A maintainer's look at the findings: allows each by its id, or has it tried once more.",
     Reason.NO_CHANGE: f"A hint where the fault is; {_RESUME}.",
     Reason.REPEATED_DIFF: f"A hint that leads elsewhere; {_RESUME}.",
@@ -62,6 +63,7 @@ _WAITS_FOR = {
 
 
 _PLAIN_REASONS = {
+    Reason.UNPUBLISHED: "done, not published",
     Reason.GUARD: "change refused",
     Reason.TASK_LIMIT: "limit reached",
     Reason.UNPRICED: "no price known",

@@ -65,6 +65,7 @@ from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
 from worker.errands import ErrandDesk
 from worker.loop import Loop
+from worker.model_pause import ModelPause
 from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
@@ -135,6 +136,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         pull_pace=settings.pull_pace,
         manners=_manners(settings),
         status_seconds=float(settings.status_seconds),
+        pause=ModelPause(clock),
         waiting=WaitingRoom(
             queue=queue, forges=forges, desk=status, serving=serving, clock=clock, redact=redact
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -13,6 +13,10 @@ def _without_blanks(lines: list[str]) -> list[str]:
 
 _Lines = Annotated[list[str], AfterValidator(_without_blanks)]
 """A list as a model writes one: a blank entry says nothing and is left out."""
+
+
+Conclusion = Literal["changed", "not_reproducible", "already_fixed", "as_documented"]
+"""What the agent came to: it changed something, or says why nothing has to be changed."""
 
 
 class Restatement(BaseModel):
@@ -48,3 +52,13 @@ class Claim(BaseModel):
         default_factory=list, max_length=10, description="Commands that were run to test the change."
     )
     not_verified: str = Field(default="", description="What was not tested, and why.")
+    conclusion: Conclusion = Field(
+        default="changed",
+        description="`changed`, or why nothing has to be changed: the fault does not show, is fixed already, "
+        "or the behaviour is as documented.",
+    )
+    reproduction: str = Field(
+        default="",
+        description="Where nothing has to be changed: one command that shows it, exits with 0 if so and with "
+        "something else if not. It is run again on a clean checkout.",
+    )

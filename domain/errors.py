@@ -21,7 +21,8 @@ FixwrightError
 ├── SandboxError            the sandbox cannot be had, or does not hold; nothing was run unprotected
 ├── PolicyRefusal           a change breaks a rule that stands before any commit (carries findings)
 ├── AgentFailure            the agent's process ended without a report
-│   └── ProviderUnavailable the model's provider could not be reached or asked us to wait
+│   ├── ProviderUnavailable the model's provider could not be reached or asked us to wait
+│   └── ModelRefused        ... or refuses the service's key, whatever the task
 └── Stopped                 the attempt was asked to stop (shutdown or cancel); not a failure
 """
 
@@ -146,6 +147,10 @@ class ProviderUnavailable(AgentFailure):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class ModelRefused(AgentFailure):
+    """The model's provider refuses the service's key, or its account has no credit. No task is at fault."""
 
 
 class Stopped(FixwrightError):

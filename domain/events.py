@@ -64,6 +64,16 @@ class Verb(StrEnum):
     """What begins like a command and is none: its writer is to be told, once."""
 
 
+class Given(StrEnum):
+    """How a command reached us. Forges only ever tell of comments.
+
+    REACTION: a thumb up on what waits for an approval, which we have found ourselves.
+    """
+
+    COMMENT = "comment"
+    REACTION = "reaction"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandGiven:
     """A comment whose first line is a command. `text` is the whole comment, for the agent to read.
@@ -84,6 +94,7 @@ class CommandGiven:
     repository_name: str = ""
     addressed: str = ""
     labels: tuple[str, ...] = ()
+    given_by: Given = Given.COMMENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,9 @@ HOUR = timedelta(hours=1)
 LOOK_AGAIN = timedelta(minutes=15)
 """How soon a task that waits for room among the pull requests looks again."""
 
+_ROOM = "keeps no more than"
+"""By these words of its record, a task that waits for another pull request's end is known."""
+
 _CLOSING = (
     r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?[ \t]+(?:[\w.-]{{1,60}}/[\w.-]{{1,100}})?#{number}(?!\d)"
 )
@@ -69,7 +72,7 @@ def why_wait(count: PullCount, pace: PullPace) -> str:
     if pace.most_open and count.open >= pace.most_open:
         drafts = "1 pull request of mine is" if count.open == 1 else f"{count.open} pull requests of mine are"
         return (
-            f"{drafts} open in this repository, and this service keeps no more than {pace.most_open} open "
+            f"{drafts} open in this repository, and this service {_ROOM} {pace.most_open} open "
             "there. I go on when one of them is merged or closed."
         )
     if pace.most_new_per_hour and count.new >= pace.most_new_per_hour:
@@ -78,6 +81,14 @@ def why_wait(count: PullCount, pace: PullPace) -> str:
             f"opens no more than {pace.most_new_per_hour}. I go on later."
         )
     return ""
+
+
+def next_in_line(tasks: Iterable[Task]) -> Task | None:
+    """Return the oldest of these tasks that waits for room among the pull requests, or None."""
+    waiting = [
+        task for task in tasks if task.state is State.QUEUED and task.not_before and _ROOM in task.detail
+    ]
+    return min(waiting, key=lambda task: task.id, default=None)
 
 
 def is_ignored(task: Task, last_word: datetime | None, now: datetime, patience: timedelta) -> bool:

@@ -70,6 +70,7 @@ class Reason(StrEnum):
     NOT_REPRODUCIBLE = "not_reproducible"
     FLAKY_BASELINE = "flaky_baseline"
     ENVIRONMENT = "environment"
+    UNPUBLISHED = "unpublished"
     GUARD = "guard"
     NO_CHANGE = "no_change"
     REPEATED_DIFF = "repeated_diff"

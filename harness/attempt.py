@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 from domain.claim import Claim
 from domain.errors import (
@@ -15,6 +16,7 @@ from domain.errors import (
     CapReached,
     ConfigurationError,
     FixwrightError,
+    ModelRefused,
     PolicyRefusal,
     ProviderUnavailable,
     SandboxError,
@@ -25,10 +27,12 @@ from domain.ports import Meter
 from domain.repo_config import RepoConfig
 from harness.assignment import Assignment
 from harness.equipment import Equipment, Equipped
+from harness.git import Snapshot
 from harness.ground import Ground, Preparation
 from harness.inspection import Inspection
 from harness.journal import Journal, PhaseNote
-from harness.order import AttemptResult, Bench, Ended, Order, Progress
+from harness.order import AttemptResult, Bench, Ended, Order, Progress, as_it_is
+from harness.reproduction import Reproduction, is_nothing_to_change
 from harness.setup.detect import CURABLE
 from harness.setup.failure import HINT
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind
@@ -39,6 +43,7 @@ __all__ = ["AttemptResult", "AttemptRun", "Bench", "Order"]
 _FAILURES: tuple[tuple[type[FixwrightError], Outcome, Reason | None], ...] = (
     (Stopped, Outcome.INTERRUPTED, None),
     (ProviderUnavailable, Outcome.TRANSIENT, None),
+    (ModelRefused, Outcome.INTERRUPTED, None),
     (AgentFailure, Outcome.DECLINED, Reason.ENVIRONMENT),
     (SandboxError, Outcome.DECLINED, Reason.SANDBOX),
     (ConfigurationError, Outcome.DECLINED, Reason.CONFIG),
@@ -75,7 +80,7 @@ class AttemptRun:
         except tuple(kind for kind, _, _ in _FAILURES) as error:
             result = self._result(*self._meaning(error), str(error))
             asked = error.retry_after if isinstance(error, ProviderUnavailable) else None
-            return replace(result, retry_after=asked)
+            return replace(result, retry_after=asked, model_refused=isinstance(error, ModelRefused))
         finally:
             self.bench.agent.close()
         return self._result(Outcome.VERIFIED, None, "")
@@ -109,10 +114,33 @@ class AttemptRun:
             or self._claim_of_unpublished(ground)
             or self._work(equipped, ground, inspection)
         )
+        snapshot = inspection.left()
+        if is_nothing_to_change(self.known.claim, inspection.changed(snapshot)):
+            with self._explained_phase("reproduce"):
+                self._show_nothing_to_change(equipped, ground, inspection, snapshot)
         with self._explained_phase("check"):
             snapshot = inspection.check(self.bench.sandbox.isolation)
         with self._explained_phase("verify") as note:
             note.text = inspection.verify(equipped.verifier, baseline, snapshot)
+
+    def _show_nothing_to_change(
+        self, equipped: Equipped, ground: Ground, inspection: Inspection, snapshot: Snapshot
+    ) -> NoReturn:
+        """End with what the harness itself saw of the code as it is. Raises Ended, SandboxError, GitError."""
+        claim = self.known.claim
+        assert claim is not None, "an agent that ended without a report does not come here"
+        shown = Reproduction(
+            mirror=ground.mirror,
+            verifier=equipped.verifier,
+            baseline=equipped.baseline,
+            claim=claim,
+            snapshot=snapshot,
+            isolation=self.bench.sandbox.isolation,
+            may_run=self.bench.agent_session is as_it_is,
+        )
+        verdict, end = shown.judge()
+        inspection.seen(verdict)
+        raise end
 
     @contextmanager
     def _explained_phase(self, name: str) -> Iterator[PhaseNote]:

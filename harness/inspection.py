@@ -61,11 +61,22 @@ class Inspection:
         changes = self.ground.mirror.changes(self.ground.base_tree, snapshot.tree)
         return progress_note(changes, actions_in(self.journal.past_steps()))
 
+    def left(self) -> Snapshot:
+        """Return the worktree as it was left, as a tree. Raises PolicyRefusal."""
+        return self._snapshot()
+
+    def changed(self, snapshot: Snapshot) -> tuple[str, ...]:
+        """Return the paths in which a tree differs from the base. Raises GitError."""
+        changes = self.ground.mirror.changes(self.ground.base_tree, snapshot.tree)
+        return tuple(change.path for change in changes)
+
+    def seen(self, verdict: Verdict) -> None:
+        """Take down what was seen where nothing has to be changed."""
+        self._judged(verdict)
+
     def check(self, isolation: str) -> Snapshot:
         """Return the worktree as a tree that may be verified. Raises Ended, PolicyRefusal."""
         snapshot = self._snapshot()
-        if snapshot.tree == self.ground.base_tree:
-            raise Ended(Outcome.NO_CHANGE, Reason.NO_CHANGE, "The agent left the repository as it was.")
         self._refuse_repetition(snapshot)
         objections = self._objections(snapshot)
         if objections.findings:

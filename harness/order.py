@@ -139,6 +139,8 @@ class AttemptResult:
     """How the repository wants this presented."""
     most_attempts: int | None = None
     """How many attempts at a task the repository wants at most."""
+    model_refused: bool = False
+    """Whether the model's provider refuses the service as such: the work goes on when it answers again."""
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 

@@ -7,7 +7,7 @@ pushes the very same bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.claim import Claim
 from domain.errors import BranchMoved, PolicyRefusal, StaleWrite
@@ -15,6 +15,7 @@ from domain.fitting import fitted
 from domain.model import Attempt, Publication, PublicationKind, Pull, PullProposal, Task
 from domain.policy import branch_name
 from domain.ports import Forge, Intent, Purpose, TaskQueue
+from domain.states import State
 from domain.text import Redactor
 from harness import pull_text, report
 from harness.access import Access
@@ -142,6 +143,7 @@ class Publisher:
         if intent.kind is PublicationKind.PULL:
             self._still_wanted(task)
             pull = self._ensure_pull(task, intent)
+            self._say_if_unwanted(task, pull)
             if not self._is_up_already(task):
                 self._manners.present(self._forge, task, pull, house.reviewers)
             vouch(self._forge, task, intent)
@@ -157,6 +159,20 @@ class Publisher:
         now = self._queue.task(task.id)
         if (now.state, now.generation) != (task.state, task.generation):
             raise StaleWrite(f"task {task.id} is {now.state} now; its pull request was not opened")
+
+    def _say_if_unwanted(self, task: Task, pull: Pull) -> None:
+        """Say so on a draft whose task was stopped in the very moment in which it was opened.
+
+        Raises StaleWrite then, ForgeError.
+        """
+        try:
+            self._still_wanted(task)
+        except StaleWrite:
+            if self._queue.task(task.id).state is not State.CANCELLED:
+                raise
+            where = replace(task.issue, number=pull.number)
+            self._forge.add_comment(where, f"unwanted-{task.id}-{task.generation}", report.UNWANTED)
+            raise
 
     def _ensure_pull(self, task: Task, intent: Publication) -> Pull:
         repository = self._forge.repository(task.issue.repository_id)

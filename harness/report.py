@@ -24,6 +24,11 @@ TITLE_LIMIT = 200
 DIFFERENCE_LIMIT = 40_000
 """Characters of a difference that a maintainer is asked about."""
 
+UNWANTED = (
+    "**The work was stopped in the moment in which this draft was opened.** It is verified, and nobody works "
+    f"on it any more.\n\nNext: a person closes it, or writes `{COMMAND_PREFIX} run` on the issue to go on."
+)
+
 MOST_PATHS = 50
 """Protected paths that a comment lists."""
 

@@ -66,6 +66,11 @@ class Verifier:
         self._bench = TestBench(sandbox, checkouts, policy=policy)
         self._trees = trees
 
+    @property
+    def bench(self) -> TestBench:
+        """Where its runs are made, with what was set up for them."""
+        return self._bench
+
     def baseline(self, base_commit: str, config: RepoConfig) -> Baseline:
         """Run the base's suite once, or find it kept, and diagnose it. Raises SandboxError, GitError."""
         tree = self._trees.tree_of(base_commit)

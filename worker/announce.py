@@ -7,13 +7,16 @@ from datetime import datetime
 
 from domain.allowing import AllowRefusal
 from domain.budget import Caps, Spent, Standing, next_utc_day, show_money
-from domain.model import Finding, Money, Outcome, ProtectedChange, Reason
+from domain.claim import Claim
+from domain.model import Finding, Money, Outcome, ProtectedChange, Reason, Verdict
 from domain.raising import RaiseRefusal
-from domain.text import clip, inert
+from domain.text import clip, inert, one_line
 from harness import report
+from harness.markdown import code, output_block, run_table, section, words_of
 
 _COMMAND = "`/fixwright resume`"
 _MOST_NAMES = 20
+_MOST_OUTPUTS = 5
 
 ENDINGS: dict[Reason, tuple[str, str]] = {
     Reason.NEEDS_INFORMATION: (
@@ -28,6 +31,11 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
     Reason.ENVIRONMENT: (
         "I could not work on this here.",
         f"mend what is named above; then a maintainer writes {_COMMAND}. It is not the issue's fault.",
+    ),
+    Reason.UNPUBLISHED: (
+        "The work is done, but it could not be published.",
+        f"mend what is named above, such as a permission or a rule of the branch; then a maintainer writes "
+        f"{_COMMAND}. The work is kept, and is not done again.",
     ),
     Reason.CONFIG: (
         "The repository's `.fixwright.yml` has a problem.",
@@ -48,7 +56,13 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.NO_CHANGE: (
         "I found nothing to change.",
-        f"if the issue persists, add how to reproduce it; then a maintainer writes {_COMMAND}.",
+        f"if the issue persists, add how to reproduce it; then a maintainer writes {_COMMAND}. Or a person "
+        "closes the issue: I close none.",
+    ),
+    Reason.NOT_REPRODUCIBLE: (
+        "I could not reproduce this, and changed nothing.",
+        f"add steps, input or a version that show the fault, in a comment or in the issue; then a maintainer "
+        f"writes {_COMMAND}. Or a person closes the issue: I close none.",
     ),
     Reason.REPEATED_DIFF: (
         "I came to the same change as an earlier attempt, so I stopped.",
@@ -236,6 +250,35 @@ def why_it_waits(outcome: Outcome, detail: str, now: datetime) -> str:
     return f"A temporary problem; I will try again by myself. {detail}"
 
 
+def nothing_to_change(verdict: Verdict, claim: Claim | None) -> str:
+    """Return what the harness ran where nothing is changed, and on what; and, apart, what the agent says."""
+    parts = [
+        inert(one_line(verdict.summary, 500)),
+        section("Run by the harness on the code as it is", _runs(verdict)),
+        section("Seen with", _seen_with(verdict)),
+    ]
+    if claim is not None:
+        words = f"{words_of(claim.root_cause)}\n\n{words_of(claim.changes)}"
+        parts.append(section("Claimed by the agent, checked by nobody", words))
+    return "\n\n".join(filter(None, parts))
+
+
+def _runs(verdict: Verdict) -> str:
+    if not verdict.runs:
+        return "Nothing: the repository has no tests that I could find, and the agent named no command."
+    outputs = [
+        output_block(f"Output of the run “{run.name}”", run.tail or "(no output)")
+        for run in verdict.runs[:_MOST_OUTPUTS]
+    ]
+    return "\n\n".join([run_table(verdict.runs), *outputs])
+
+
+def _seen_with(verdict: Verdict) -> str:
+    lines = [f"- commit: {code(verdict.base_sha)}", f"- tree: {code(verdict.tree)}"]
+    lines += [f"- {check.name}: {code(check.what)}" for check in verdict.checks]
+    return "\n".join([*lines, f"- isolation: {inert(one_line(verdict.isolation, 200))}"])
+
+
 def plain(detail: str) -> str:
     """Return a detail from our records as Markdown that does nothing."""
     return inert(clip(detail, 4000))
@@ -263,5 +306,11 @@ TOO_OLD = (
     "**This request reached me more than a day late, so nothing begins by it alone.**\n\n"
     "**Next:** a maintainer who still wants it says so again: the label off and on, or the command once more."
 )
+
+MODEL_REFUSED = (
+    "The model's provider refuses this service, so the work waits; it is not the issue's fault. The operator "
+    "looks at the service's log. I try again now and then, and go on by myself."
+)
+"""What the provider said is for the operator: it may name accounts and keys."""
 
 RECOVERED = "The service stopped in the middle of the work. It goes on from the last step by itself."

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from domain.approving import ApproveRefusal, Gate, Waiting
-from domain.events import COMMAND_PREFIX
+from domain.events import COMMAND_PREFIX, Given
 from domain.model import Publication
 from domain.text import clip, fence, revealed
 from harness import report
@@ -15,6 +15,8 @@ from worker import answers
 
 BODY_LIMIT = 14_000
 """Characters of a pull request's text; a comment holds 65,536, and the difference has to fit, too."""
+
+THUMBS = " A thumb up (👍) on this comment says the same; I look for one every minute or so."
 
 DIFFERENCE_LIMIT = 28_000
 """Characters of a difference."""
@@ -41,8 +43,11 @@ class Proposal:
         return len(revealed(self.patch)) > DIFFERENCE_LIMIT
 
 
-def proposal_words(proposal: Proposal, *, anew: bool = False) -> str:
-    """Show exactly what would be pushed, and how to have it. `anew`: another change was approved before."""
+def proposal_words(proposal: Proposal, *, anew: bool = False, thumbs: bool = False) -> str:
+    """Show exactly what would be pushed, and how to have it. `anew`: another change was approved before.
+
+    `thumbs` says that a thumb up on this comment counts, too.
+    """
     ready, tree = proposal.publication, proposal.publication.tree
     again = (
         "What was approved before was another change (the work was done again, or the base has moved on); "
@@ -60,7 +65,8 @@ def proposal_words(proposal: Proposal, *, anew: bool = False) -> str:
             again if anew else "",
             "\n".join(facts),
             f"Next: a maintainer reads it and writes `{COMMAND_PREFIX} approve`, which publishes exactly "
-            f"this as a draft (`{COMMAND_PREFIX} approve {tree[:12]}` names it). `{COMMAND_PREFIX} retry` "
+            f"this as a draft (`{COMMAND_PREFIX} approve {tree[:12]}` names it).{THUMBS if thumbs else ''} "
+            f"`{COMMAND_PREFIX} retry` "
             f"has me try again, with what has been said since; `{COMMAND_PREFIX} cancel` rejects it.",
             _difference(proposal),
             folded("The text of the pull request", _fenced(_plain(ready.body), BODY_LIMIT, "markdown")),
@@ -84,9 +90,9 @@ def _plain(text: str) -> str:
     return text.replace(_JOINER, "")
 
 
-def approved(login: str, waiting: Waiting) -> str:
+def approved(login: str, waiting: Waiting, given_by: Given = Given.COMMENT) -> str:
     """Answer a maintainer who approved what waits."""
-    by = report.raised_by(login)
+    by = f"{report.raised_by(login)}{' with a thumb up' if given_by is Given.REACTION else ''}"
     if waiting.gate is Gate.PLAN:
         return f"**Plan `{waiting.name[:12]}` approved by {by}.** I begin to work by it."
     return (

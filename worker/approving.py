@@ -37,7 +37,7 @@ class ApprovalDesk:
             return f"approve: {decision}", False
         self.queue.allow(task, decision.word, by=command.actor, comment_id=command.comment_id)
         log.info("approved", task=task.id, what=decision.word, by=command.actor.login)
-        self._say(command, approval_words.approved(command.actor.login, decision))
+        self._say(command, approval_words.approved(command.actor.login, decision, command.given_by))
         return f"approve: {decision.word}", True
 
     def waiting(self, task: Task) -> Waiting | None:

@@ -32,8 +32,11 @@ from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
 
-MOST_LOGS = 5
+MOST_LOGS = 20
 """Red jobs whose logs are read; each of the others counts as one without a log."""
+
+MOST_SHOWN = 5
+"""Of these, as many are shown to the next attempt, the ones with an error to be read first."""
 
 LOG_BYTES = 32_768
 EVIDENCE_PER_JOB = 6000
@@ -190,7 +193,8 @@ class CiWatcher:
 
     def _evidence(self, failed: Sequence[FailedJob]) -> str:
         parts = []
-        for each in failed[:MOST_LOGS]:
+        told = sorted(failed, key=lambda each: not each.log)  # stable: the forge's order among equals
+        for each in told[:MOST_SHOWN]:
             tail = clip_end(self.shop.redact(each.log), EVIDENCE_PER_JOB)
             parts.append(f"Job {one_line(each.job.name, 80)}:\n{tail or '(there is no log to be had)'}")
         return "\n\n".join(parts)

@@ -98,6 +98,8 @@ class Loop:
             self._take_up(orphan)
         self._tell()
         shop.desk.take_up_reviews()  # after what is to be said of the work before
+        if shop.pause is not None and shop.pause.seconds_left:
+            return False
         task = shop.queue.claim(self.identity, shop.lease_seconds)
         if task is None:
             return False
@@ -176,6 +178,9 @@ class Loop:
         return self._housekeeping()
 
     def _patience(self) -> float:
+        pause = self.shop.pause
+        if pause is not None and pause.seconds_left:
+            return min(self.poll_seconds, pause.seconds_left)
         due = self.shop.queue.next_due()
         if due is None:
             return self.poll_seconds

@@ -28,10 +28,13 @@ log = structlog.get_logger(__name__)
 JUDGED = frozenset(
     {
         *(Reason.GUARD, Reason.PROTECTED_PATH, Reason.ATTEMPTS_EXHAUSTED),
-        *(Reason.REPEATED_DIFF, Reason.FLAKY_BASELINE),
+        *(Reason.REPEATED_DIFF, Reason.FLAKY_BASELINE, Reason.NO_CHANGE, Reason.NOT_REPRODUCIBLE),
     }
 )
 """Reasons that rest on what the harness saw of a change, so that its verdict is shown."""
+
+_ANSWERED = frozenset({Reason.NO_CHANGE, Reason.NOT_REPRODUCIBLE})
+"""Reasons that are an answer with evidence: nothing has to be changed."""
 
 
 _WITH_CHECK = frozenset({State.IN_REVIEW, State.WATCHING, State.BLOCKED, State.QUEUED})
@@ -143,6 +146,8 @@ class Notices:
         verdict = self.queue.verdict(attempt) if attempt and reason in JUDGED else None
         if restatement is not None and reason is Reason.NEEDS_INFORMATION:
             said = report.restated_detail(restatement)
+        elif verdict is not None and reason in _ANSWERED:
+            said = announce.nothing_to_change(verdict, self.queue.report(attempt)[1] if attempt else None)
         elif verdict is not None:
             said = report.verdict_detail(verdict)
         else:

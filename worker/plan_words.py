@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from domain.approving import Waiting
 from domain.budget import Standing, show_money
@@ -12,12 +13,28 @@ from domain.model import Category, Suspect, Task
 from domain.text import inert, one_line
 from harness import report
 from harness.markdown import code, page
+from worker.approval_words import THUMBS
+from worker.typical import LEAST_ATTEMPTS, Typical
 
 _MOST_SUSPECTS = 8
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCost:
+    """What a plan's work may cost: the caps and what is spent, and what work like this costs, if known."""
+
+    standing: Standing
+    typical: Typical | None = None
+
+
 def plan_words(
-    waiting: Waiting, restatement: Restatement, suspects: Sequence[Suspect], task: Task, standing: Standing
+    waiting: Waiting,
+    restatement: Restatement,
+    suspects: Sequence[Suspect],
+    task: Task,
+    cost: PlanCost,
+    *,
+    thumbs: bool = False,
 ) -> str:
     """Show how the issue is read, where the fault may be, what is to be tested and what it may cost.
 
@@ -33,7 +50,7 @@ def plan_words(
     lines += [f"- Places to look at first: {_places(suspects)}"] if suspects else []
     lines += [
         f"- Confidence, in the model's own words: {restatement.confidence:.0%}",
-        f"- Cost: {_cost(standing)}",
+        f"- Cost: {_cost(cost, task)}",
     ]
     lines.append(f"- Name of this plan: `{waiting.name}`")
     return page(
@@ -41,10 +58,11 @@ def plan_words(
             "**The plan, waiting for a maintainer's word.** Nothing has been changed. The reading is the "
             "model's and the places are a program's; nobody has verified either.",
             "\n".join(lines),
-            f"Next: a maintainer writes `{COMMAND_PREFIX} approve`, and I begin. To change the plan, say how "
+            f"Next: a maintainer writes `{COMMAND_PREFIX} approve`, and I begin."
+            f"{THUMBS if thumbs else ''} To change the plan, say how "
             f"in a comment and write `{COMMAND_PREFIX} plan`: I make another one. `{COMMAND_PREFIX} cancel` "
             "rejects it.",
-            report.spend_line(standing),
+            report.spend_line(cost.standing),
         ]
     )
 
@@ -64,6 +82,15 @@ def _places(suspects: Sequence[Suspect]) -> str:
     return ", ".join(shown)
 
 
-def _cost(standing: Standing) -> str:
+def _cost(cost: PlanCost, task: Task) -> str:
+    standing, typical = cost.standing, cost.typical
     most = standing.caps.raised(standing.spent.raised).max_cost_per_task_usd
-    return f"at most {show_money(most)} for this attempt, this reading included (the cap; no forecast)."
+    cap = f"at most {show_money(most)} for this attempt, this reading included (the cap)"
+    if typical is None:
+        few = f"fewer than {LEAST_ATTEMPTS} attempts at work of the kind {task.category}"
+        return f"{cap}. What is typical is not known: {few} are on record in this repository."
+    return (
+        f"typically {show_money(typical.middle)} for an attempt: the median of the last {typical.attempts} "
+        f"at work of the kind {task.category} in this repository, which cost from "
+        f"{show_money(typical.lowest)} to {show_money(typical.highest)}. And {cap}."
+    )

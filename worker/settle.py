@@ -25,7 +25,7 @@ from domain.errors import (
 )
 from domain.model import Attempt, Outcome, Phase, Publication, Reason, Task
 from domain.policy import MAX_RECOVERIES, Retries, Settlement, settle
-from domain.ports import Clock, Forge, Landing, Ledger, TaskQueue
+from domain.ports import Capability, Clock, Forge, Landing, Ledger, TaskQueue
 from domain.ports.reviewing import ReviewLog
 from domain.states import Trigger
 from domain.text import Redactor, clip
@@ -35,14 +35,16 @@ from harness.checkpoints import ref_of
 from harness.house import House
 from harness.publish import Publisher
 from harness.room import full_or_raise
-from worker import announce, approval_words, ci_words, plan_words
+from worker import announce, approval_words, ci_words
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate
+from worker.plan_words import PlanCost, plan_words
 from worker.readiness import is_edited
 from worker.receipts import ReceiptClerk
 from worker.redacting import redacted
 from worker.review_reading import note_touches
 from worker.status_words import PUBLISH
+from worker.typical import typical_cost
 from worker.voice import Voice
 
 log = structlog.get_logger(__name__)
@@ -109,8 +111,9 @@ class Settler:
             log.warning("place cannot be looked at", task=task.id, error=str(again))
         if isinstance(found, Hindrance):
             return self.stop(task, found)
-        detail = f"The work is done, but it could not be published: {error}"
-        return self._failed(task, attempt, Reason.ENVIRONMENT, detail)
+        is_done = result.outcome is Outcome.VERIFIED
+        reason = Reason.UNPUBLISHED if is_done else Reason.ENVIRONMENT
+        return self._failed(task, attempt, reason, f"The forge or git says: {error}")
 
     def _outage(self, task: Task, attempt: Attempt | None, result: AttemptResult, error: Exception) -> Task:
         """Try again later what could not be published, or kept, now."""
@@ -207,11 +210,17 @@ class Settler:
             redact=self.redact,
             keep=self.receipts.transcript(attempt).with_suffix(".diff"),
         )
-        said = approval_words.proposal_words(proposal, anew=bool(gate.approved(task)))
+        said = approval_words.proposal_words(
+            proposal, anew=bool(gate.approved(task)), thumbs=self._sees_thumbs
+        )
         if not self.voice.once(task, f"proposal-{ready.tree[:12]}-{attempt.id}", said):
             raise ForgeUnavailable("what is ready cannot be shown now")
         landing = Landing(reason=Reason.AWAITING_APPROVAL, detail=f"tree {ready.tree}")
         return self.queue.move(task, Trigger.BLOCKED, landing)
+
+    @property
+    def _sees_thumbs(self) -> bool:
+        return Capability.REACTION_LISTS in self.forge.capabilities
 
     def _wait_with_plan(
         self, task: Task, attempt: Attempt, restatement: Restatement, result: AttemptResult
@@ -219,8 +228,9 @@ class Settler:
         """Show the plan, and let the task wait with its attempt open: approved, the work goes on from it."""
         restatement = redacted(restatement, self.redact)  # as it is kept
         standing = Standing(caps=self.caps, spent=self.ledger.standing(task))
+        cost = PlanCost(standing=standing, typical=typical_cost(task, self.queue, self.ledger))
         waiting = plan_waiting(task, attempt, restatement)
-        said = plan_words.plan_words(waiting, restatement, result.suspects, task, standing)
+        said = plan_words(waiting, restatement, result.suspects, task, cost, thumbs=self._sees_thumbs)
         if not self.voice.once(task, f"plan-{waiting.name[:12]}-{attempt.id}", said):
             raise ForgeUnavailable("the plan cannot be shown now")
         landing = Landing(reason=Reason.AWAITING_APPROVAL, detail=f"plan {waiting.name}")
@@ -280,6 +290,8 @@ class Settler:
 
     def _why(self, plan: Settlement, result: AttemptResult) -> str:
         """Return what is kept of why it ended so; for a task that goes on by itself, why it waits."""
+        if result.model_refused:
+            return announce.MODEL_REFUSED
         if plan.trigger is Trigger.RELEASED:
             return announce.why_it_waits(result.outcome, result.detail, self.clock.now())
         return result.detail

@@ -13,6 +13,7 @@ from domain.errors import ForgeError, ForgeUnavailable, NotFound, StaleWrite
 from domain.events import (
     CommandGiven,
     Event,
+    Given,
     IssueClosed,
     IssueLabelled,
     IssueUnlabelled,
@@ -20,6 +21,7 @@ from domain.events import (
     Uninteresting,
     Verb,
 )
+from domain.manners import next_in_line
 from domain.model import Permission, Reason, Task
 from domain.noted import CheckAsked, IssueChanged, Noted
 from domain.operators import OPERATOR
@@ -176,7 +178,19 @@ class SignalDesk:
         except StaleWrite:
             return self._decide(signal)
         self._moved.append(task.id)
+        if task.state in _AFTER_A_DRAFT and trigger in {Trigger.MERGED, Trigger.CANCELLED}:
+            self._make_use_of_room(task)
         return str(trigger)
+
+    def _make_use_of_room(self, ended: Task) -> None:
+        """Let the oldest task that waits for room among the pull requests look at once: one has ended."""
+        waiting = next_in_line(self._queue.tasks_at(ended.issue.forge, ended.issue.repository_id))
+        if waiting is None:
+            return
+        try:
+            self._queue.move(waiting, Trigger.DEFERRED, Landing(detail=waiting.detail))
+        except StaleWrite as error:
+            log.info("task was moved by somebody else", task=waiting.id, why=str(error))
 
     def _heed(self, task: Task, event: Event, permission: Permission) -> None:
         """Remember a wish for work that is under way already: an older cancel that comes after it is over."""
@@ -205,6 +219,8 @@ class SignalDesk:
             return ""
         if event.comment_id in self._queue.heard_comments(task.id, signal.id):
             return "this comment was heard before"
+        if event.given_by is not Given.COMMENT:
+            return ""  # there is no comment that could have been taken back
         is_late = self._clock is not None and event.at is not None and self._clock.now() - event.at > LATE
         return self._why_taken_back(event, task) if is_late else ""
 
@@ -258,7 +274,8 @@ class SignalDesk:
             is_machine = command.actor.is_bot or command.actor.id == forge.identity.id
             is_machine |= command.actor.id == self._serving.own_ids.get(task.issue.forge)
             return "nothing to do, or not permitted" if is_machine else self._commands.refuse(task, command)
-        show_seen(forge, command)
+        if command.given_by is Given.COMMENT:
+            show_seen(forge, command)
         if command.verb is Verb.APPROVE:
             return self._on_approve(task, command)
         if command.verb is Verb.PLAN and self._approvals.waits_with_plan(task):

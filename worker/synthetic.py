@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import datetime
 
+from domain.asking import approval_by_reaction
 from domain.events import (
     CommandGiven,
     IssueClosed,
@@ -58,6 +59,15 @@ def commanded(issue: IssueRef, comment: Comment, verb: Verb, now: datetime) -> D
     return _delivery(event, f"comment {comment.id}", comment.created_at, now)
 
 
+def approved(issue: IssueRef, name: str, comment_id: str, actor: Actor, now: datetime) -> Delivery:
+    """Return the delivery that forges do not send when somebody puts a thumb up on what waits.
+
+    It counts once for each person and comment: no time is part of its name.
+    """
+    event = approval_by_reaction(issue, name, comment_id, actor)
+    return named_delivery(event, f"found {issue.repository_id}#{issue.number} {event.comment_id}", now)
+
+
 def issue_closed(issue: IssueRef, witness: Actor, asked_at: datetime, now: datetime) -> Delivery:
     """Return the delivery of an issue's end; `witness` saw it, who did it is not asked.
 
@@ -76,7 +86,11 @@ def pull_closed(issue: IssueRef, pull: Pull, witness: Actor, asked_at: datetime,
 def _delivery(event: Found, what: str, at: datetime, now: datetime) -> Delivery:
     """Name a fact by what it is, so that finding it again is a duplicate."""
     where = f"{event.issue.repository_id}#{event.issue.number}"
-    name = f"sweep {where} {what} {at.isoformat()}"
+    return named_delivery(event, f"sweep {where} {what} {at.isoformat()}", now)
+
+
+def named_delivery(event: Found, name: str, now: datetime) -> Delivery:
+    """Return a delivery of our own with a name; a second one of the same name is a duplicate."""
     facts = {"found_by": "sweep", "fact": name, "actor": event.actor.login, "actor_id": event.actor.id}
     if isinstance(event, IssueLabelled):
         facts |= {"title": event.title, "body": event.body}

@@ -49,6 +49,7 @@ from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
+from worker.model_pause import ModelPause
 from worker.notices import Notices
 from worker.receipts import ReceiptClerk
 from worker.review_reading import read_reviews
@@ -89,6 +90,7 @@ class Shop:
     max_task_retries: int = MAX_RECOVERIES
     manners: Manners = PLAIN
     pull_pace: PullPace = UNPACED
+    pause: ModelPause | None = None
     waiting: WaitingRoom | None = None
     status_seconds: float = 20.0
     """At least so many seconds pass between two writings of a status comment."""
@@ -322,11 +324,22 @@ class TaskWork:
             caps=shop.caps,
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
+        called = shop.ledger.calls_on_attempt(attempt.id)
         result = AttemptRun(self._bench, order, meter, journal).run()
+        self._heed_the_model(result, has_called=shop.ledger.calls_on_attempt(attempt.id) > called)
         if self._settler.publisher is not None:
             kept = transcript_path(shop.transcripts, attempt)
             keep_difference(self._settler.publisher.mirror, attempt, result.verdict, kept, shop.redact)
         return self._stopped() if self._halt.outcome is Outcome.CANCELLED else result
+
+    def _heed_the_model(self, result: AttemptResult, *, has_called: bool) -> None:
+        """Leave the model alone where its provider refuses the service, and go on where it has answered."""
+        if self._shop.pause is None:
+            return
+        if result.model_refused:
+            self._shop.pause.refused(result.detail)
+        elif has_called and result.outcome not in {Outcome.TRANSIENT, Outcome.INTERRUPTED}:
+            self._shop.pause.worked()
 
     def _transcript(self, attempt: Attempt) -> Transcript:
         return Transcript(transcript_path(self._shop.transcripts, attempt), self._shop.redact)

@@ -8,6 +8,7 @@ from app.doctor.lines import Lines, fail, ok, warn
 from app.setting_groups import WorkerSettings
 from app.settings import PROVIDER_KEYS, provider_keys
 from domain.errors import ConfigurationError, Unpriced
+from domain.model import Money
 from domain.pricing import PER_MILLION
 from harness.prices import PriceList
 
@@ -37,7 +38,7 @@ def _price(settings: WorkerSettings) -> Lines:
     except ConfigurationError as error:
         yield fail(subject, str(error), "install the service again")
         return
-    into, out = (f"${(each * PER_MILLION).normalize():f}" for each in (price.input, price.output))
+    into, out = (_dollars(each * PER_MILLION) for each in (price.input, price.output))
     words = f"{settings.model}: {into} in, {out} out, per million tokens ({price.source})"
     if price.free:
         yield ok(subject, f"{settings.model} is free, as you say")
@@ -47,6 +48,12 @@ def _price(settings: WorkerSettings) -> Lines:
         )
     else:
         yield ok(subject, words)
+
+
+def _dollars(amount: Money) -> str:
+    """Write a price: two decimals, and more where it has more."""
+    in_cents = amount.quantize(Money("0.01"))
+    return f"${in_cents:f}" if amount == in_cents else f"${amount.normalize():f}"
 
 
 def _key(settings: WorkerSettings) -> Lines:

@@ -27,6 +27,7 @@ class Capability(StrEnum):
 
     DRAFT_PULLS = "draft pull requests"
     REACTIONS = "reactions"
+    REACTION_LISTS = "lists of reactions"
     LABELS = "labels"
     FILES = "files"
     CHECKS = "checks"

@@ -69,6 +69,14 @@ class CiStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """Somebody's reaction to a comment. `content` is GitHub's word for it, such as "+1" for a thumb up."""
+
+    actor: Actor
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewThread:
     """A conversation about lines of a pull request, oldest comment first. `line` None: not there any more."""
 
@@ -102,6 +110,14 @@ class Reacting(Protocol):
 
     def react(self, issue: IssueRef, comment_id: str, reaction: str) -> None:
         """Put a reaction such as "eyes" on a comment; a second time changes nothing."""
+
+
+@runtime_checkable
+class ListingReactions(Protocol):
+    """Capability.REACTION_LISTS."""
+
+    def reactions(self, issue: IssueRef, comment_id: str) -> tuple[Reaction, ...]:
+        """Return every reaction to a comment on an issue or pull request, all pages. Raises NotFound."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 import structlog
 
 from domain.claim import Restatement
-from domain.errors import AgentFailure, CapReached, ProviderUnavailable, Stopped
+from domain.errors import AgentFailure, CapReached, ModelRefused, ProviderUnavailable, Stopped
 from domain.model import CommandResult, Money, Usage
 from domain.ports import AgentReport, Brief, Meter, Observer, Reservation, SandboxSession
 from harness.agent.child_process import ChildProcess
@@ -126,7 +126,7 @@ class Attendance:
         text = text_of(message, "message")
         if message.get("kind") == "transient":
             raise ProviderUnavailable(text, seconds_of(message, "retry_after"))
-        raise AgentFailure(text)
+        raise ModelRefused(text) if message.get("kind") == "refused" else AgentFailure(text)
 
     def _reserve(self, message: Message) -> Message:
         self._check()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from domain.errors import AgentFailure, CapReached, ProviderUnavailable
+from domain.errors import AgentFailure, CapReached, ModelRefused, ProviderUnavailable
 from domain.model import Limit, Usage
 from harness.agent.counting import TokenCounter
 from harness.agent.link import Link
@@ -141,6 +141,8 @@ class _Retries:
         """
         if trouble.kind is Kind.OVERFLOW:
             return ContextOverflow(str(trouble))
+        if trouble.kind is Kind.REFUSED:
+            return ModelRefused(str(trouble))
         if trouble.kind is Kind.PERMANENT:
             return AgentFailure(str(trouble))
         self._lost += trouble.may_be_billed

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from domain.errors import AgentFailure, ProviderUnavailable
+from domain.errors import AgentFailure, ModelRefused, ProviderUnavailable
 from domain.ports import AgentReport, Brief
 from domain.text import Redactor, one_line
 from harness.agent.link import Link, end_with, lay_down_rights, leave, shut_out, step_back
@@ -37,6 +37,8 @@ def main() -> int:
         link.tell("done", report=dump(AgentReport, report))
     except ProviderUnavailable as error:
         link.tell("failed", kind="transient", message=str(error), retry_after=error.retry_after)
+    except ModelRefused as error:
+        link.tell("failed", kind="refused", message=str(error))
     except AgentFailure as error:
         link.tell("failed", kind="permanent", message=str(error))
     except Exception as error:

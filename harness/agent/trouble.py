@@ -36,6 +36,7 @@ _BAD_KEY = re.compile(r"api[_ ]?key[_ ](not[_ ]valid|invalid|expired)|invalid[_ 
 _WORTH_ANOTHER_TRY = {408, 409, 425, 429}
 _CHECK_KEY = "check FIXWRIGHT_API_KEY, or the key under the provider's own name such as OPENAI_API_KEY"
 _CHECK_MODEL = "check FIXWRIGHT_MODEL and FIXWRIGHT_API_BASE"
+_NO_CREDIT_LEFT = "the account at the model's provider has no credit left"
 _CHECK_ACCOUNT = "top up the account, or set another key"
 
 
@@ -44,6 +45,8 @@ class Kind(Enum):
 
     TRANSIENT = "transient"
     PERMANENT = "permanent"
+    REFUSED = "refused"
+    """The service's key or account: the same for every task, until somebody puts it right."""
     OVERFLOW = "overflow"
 
 
@@ -82,7 +85,8 @@ def trouble_of(error: Exception, redact: Callable[[str], str] = str) -> Trouble:
         return Trouble(Kind.OVERFLOW, f"the conversation does not fit the model's context: {said}")
     lasting = _lasting(status, words)
     if lasting:
-        return Trouble(Kind.PERMANENT, f"{lasting}: {said}")
+        is_ours = status == 401 or lasting.startswith(_NO_CREDIT_LEFT)
+        return Trouble(Kind.REFUSED if is_ours else Kind.PERMANENT, f"{lasting}: {said}")
     if _answer_lost(error):
         text = f"the answer of the model's provider was lost or cannot be read: {said}"
         return Trouble(Kind.TRANSIENT, text, may_be_billed=True, retry_after=asked)
@@ -94,7 +98,7 @@ def trouble_of(error: Exception, redact: Callable[[str], str] = str) -> Trouble:
 def _lasting(status: object, words: str) -> str:
     """Say what somebody has to put right before another call makes sense, or return ""."""
     if status == 402 or (status in {400, 403, 429} and _NO_CREDIT.search(words)):
-        return f"the account at the model's provider has no credit left ({_CHECK_ACCOUNT})"
+        return f"{_NO_CREDIT_LEFT} ({_CHECK_ACCOUNT})"
     if status in {401, 403} or (status == 400 and _BAD_KEY.search(words)):
         return f"the model's provider refuses the key ({status}; {_CHECK_KEY})"
     if status == 404:

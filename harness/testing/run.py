@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -140,6 +141,38 @@ class TestBench:
                 self._checkouts.discard(scratch)
         is_whole = result.exit_code == 0 and result.output.rstrip().endswith(_TOOLKIT_END)
         return result.output if is_whole and result.bytes_seen <= len(result.output) + 1024 else ""
+
+    def run_command(
+        self, name: str, tree: str, command: str, deadline_seconds: float, place: str = ""
+    ) -> TestRun:
+        """Run a command in a fresh checkout; only its exit status is read. Raises SandboxError, GitError."""
+        checkout = self._checkouts.fresh(tree)
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=checkout.parent))
+        try:
+            begun = datetime.now(UTC)
+            session = self._sandbox.open(self._policy(SandboxPolicy(writable=checkout, scratch=scratch)))
+            try:
+                placed = f"cd {shlex.quote(place)} && {command}" if place else command
+                result = session.run(placed, deadline_seconds)
+            finally:
+                session.close()
+        finally:
+            for directory in (scratch, checkout):
+                if directory.exists():
+                    self._checkouts.discard(directory)
+        status = RunStatus.PASSED if result.exit_code == 0 else RunStatus.FAILED
+        return TestRun(
+            name=name,
+            command=placed,
+            tree=tree,
+            status=RunStatus.TIMED_OUT if result.timed_out else status,
+            exit_code=result.exit_code,
+            seconds=result.seconds,
+            tail=clip(plain(result.output).strip(), TAIL),
+            timed_out=result.timed_out,
+            isolation=self.isolation,
+            at=begun,
+        )
 
     def run(self, request: RunRequest) -> Observed:
         """Run and read one plan. Raises SandboxError, GitError."""

@@ -8,7 +8,7 @@ import pytest
 
 from domain.errors import ForgeError, NotFound, PermissionRefused
 from domain.model import Actor, Comment, IssueRef
-from domain.ports import Capability, Forge, Reacting
+from domain.ports import Capability, Forge, ListingReactions, Reacting
 from providers.conformance.reading import TEXTS
 from providers.conformance.stage import ForgeStage, StagedChecks, needs
 
@@ -229,6 +229,29 @@ class CommentingChecks(StagedChecks):
         forge.react(issue, comment_id, "eyes")
         forge.react(issue, comment_id, "eyes")
         assert stage.reactions(issue, comment_id) == [(forge.identity, "eyes")]
+
+    @needs(Capability.REACTION_LISTS)
+    def test_reactions_are_listed_with_who_put_them(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        assert isinstance(forge, ListingReactions), "who claims lists of reactions has the method for them"
+        comment_id = forge.add_comment(issue, "plan", "The plan.").id
+        assert forge.reactions(issue, comment_id) == ()
+        other = stage.person("other")
+        stage.react(issue, comment_id, person, "+1")
+        stage.react(issue, comment_id, other, "eyes")
+        found = {(each.actor.id, each.content) for each in forge.reactions(issue, comment_id)}
+        assert found == {(person.id, "+1"), (other.id, "eyes")}
+
+    @needs(Capability.REACTION_LISTS)
+    def test_reactions_to_a_comment_that_is_gone_are_not_found(
+        self, stage: ForgeStage, issue: IssueRef, person: Actor, forge: Forge
+    ) -> None:
+        assert isinstance(forge, ListingReactions)
+        comment_id = stage.comment(issue, person, "Gone soon.")
+        stage.delete_comment(issue, comment_id, person)
+        with pytest.raises(NotFound):
+            forge.reactions(issue, comment_id)
 
 
 def ours(forge: Forge, issue: IssueRef) -> list[Comment]:

@@ -20,6 +20,7 @@ from domain.ports import (
     HoldingSecrets,
     Labelling,
     ListingPulls,
+    ListingReactions,
     Reacting,
     ReadingFiles,
     Redelivering,
@@ -37,6 +38,7 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 PROTOCOLS: dict[Capability, type] = {
     Capability.REACTIONS: Reacting,
+    Capability.REACTION_LISTS: ListingReactions,
     Capability.LABELS: Labelling,
     Capability.FILES: ReadingFiles,
     Capability.CHECKS: Checking,

@@ -151,6 +151,10 @@ class ForgeStage(ABC):
         """Return who reacted to a comment, and how."""
         pytest.skip("this stage cannot list reactions")
 
+    def react(self, issue: IssueRef, comment_id: str, by: Actor, reaction: str) -> None:
+        """Let a person put a reaction on a comment."""
+        pytest.skip("this stage cannot let people react")
+
     def report_ci(
         self,
         repository_id: str,

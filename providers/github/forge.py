@@ -30,6 +30,7 @@ from domain.ports import (
     LabelChange,
     MissedDelivery,
     Purpose,
+    Reaction,
     ReviewThread,
 )
 from providers.github import ci, deliveries, markers, needs, pulls, reading, reviews, shapes
@@ -276,6 +277,12 @@ class GithubForge:
         path = f"/issues/comments/{quote(comment_id, safe='')}/reactions"
         with self._desks.at(issue.repository_id, needs.COMMENTING) as desk:
             self._api.persist(lambda: desk.call("POST", path, body={"content": reaction}))
+
+    def reactions(self, issue: IssueRef, comment_id: str) -> tuple[Reaction, ...]:
+        """See `ListingReactions`."""
+        path = f"/issues/comments/{quote(comment_id, safe='')}/reactions"
+        with self._desks.at(issue.repository_id, needs.READING) as desk:
+            return self._api.persist(lambda: tuple(map(shapes.reaction, desk.items(path))))
 
     def add_labels(self, issue: IssueRef, labels: Sequence[str]) -> None:
         """See `Labelling`."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from domain.errors import ForgeError, ForgeUnavailable, NotFound, PermissionRefused
 from domain.model import Actor, Comment, Issue, Permission, Pull, Repository
-from domain.ports import LabelChange
+from domain.ports import LabelChange, Reaction
 from domain.text import clip
 
 Json = Mapping[str, object]
@@ -112,6 +112,11 @@ def labels(data: Json) -> tuple[str, ...]:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
+
+
+def reaction(data: Json) -> Reaction:
+    """Return a reaction to a comment. One whose account is gone is nobody's."""
+    return Reaction(actor=actor(data.get("user")), content=text(data.get("content")))
 
 
 def comment(data: Json) -> Comment:

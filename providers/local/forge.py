@@ -19,7 +19,7 @@ from domain.model import (
     PullProposal,
     Repository,
 )
-from domain.ports import Capability, CiStatus, LabelChange, Purpose, ReviewThread
+from domain.ports import Capability, CiStatus, LabelChange, Purpose, Reaction, ReviewThread
 from providers.local import checks, issues, limits, pulls, reviews, rows
 from providers.local.ground import BOT, FORGE_NAME, Ground, Transaction
 from providers.local.outbox import WebhookTarget
@@ -38,6 +38,7 @@ class LocalForge:
         self.capabilities = frozenset(
             {
                 *(Capability.DRAFT_PULLS, Capability.REACTIONS, Capability.LABELS, Capability.FILES),
+                Capability.REACTION_LISTS,
                 *(Capability.CI, Capability.RERUNS, Capability.PULL_LISTS),
                 *(Capability.REVIEWS, Capability.REVIEW_REQUESTS),
             }
@@ -185,6 +186,15 @@ class LocalForge:
             if comment["issue_id"] != rows.issue_row(tx, issue)["id"]:
                 raise NotFound(f"the comment {comment_id} is not on issue #{issue.number}")
             issues.react(tx, comment, self.identity, reaction)
+
+    def reactions(self, issue: IssueRef, comment_id: str) -> tuple[Reaction, ...]:
+        """Return every reaction to a comment. Raises NotFound."""
+        with self._ground.read() as tx:
+            self._visible(tx, issue.repository_id)
+            comment = issues.comment_row(tx, comment_id)
+            if comment["issue_id"] != rows.issue_row(tx, issue)["id"]:
+                raise NotFound(f"the comment {comment_id} is not on issue #{issue.number}")
+            return issues.reactions(tx, comment)
 
     def add_labels(self, issue: IssueRef, labels: Sequence[str]) -> None:
         """Put labels on. Raises PermissionRefused, NotFound, ForgeError."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from domain.errors import NotFound
 from domain.model import Actor, IssueRef
+from domain.ports import Reaction
 from providers.local import limits, payloads, rows
 from providers.local.ground import Transaction
 
@@ -129,6 +130,22 @@ def comment_row(tx: Transaction, comment_id: str) -> sqlite3.Row:
     if row is None:
         raise NotFound(f"there is no comment with the id {comment_id!r}")
     return row
+
+
+def reactions(tx: Transaction, comment: sqlite3.Row) -> tuple[Reaction, ...]:
+    """Return who has reacted to a comment, and how."""
+    found = tx.all("SELECT * FROM reactions WHERE comment_id = ?", comment["id"])
+    return tuple(Reaction(actor=rows.actor(tx, row["user_id"]), content=row["content"]) for row in found)
+
+
+def unreact(tx: Transaction, comment: sqlite3.Row, sender: Actor, reaction: str) -> None:
+    """Take a reaction off a comment, if it is on."""
+    tx.run(
+        "DELETE FROM reactions WHERE comment_id = ? AND user_id = ? AND content = ?",
+        comment["id"],
+        int(sender.id),
+        reaction,
+    )
 
 
 def react(tx: Transaction, comment: sqlite3.Row, sender: Actor, reaction: str) -> bool:

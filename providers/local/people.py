@@ -238,8 +238,18 @@ class LocalWorld:
     def reactions(self, comment_id: str) -> list[tuple[Actor, str]]:
         """Return who reacted to a comment, and how."""
         with self.ground.read() as tx:
-            found = tx.all("SELECT * FROM reactions WHERE comment_id = ?", rows.number_of(comment_id))
-            return [(rows.actor(tx, row["user_id"]), row["content"]) for row in found]
+            comment = issues.comment_row(tx, comment_id)
+            return [(each.actor, each.content) for each in issues.reactions(tx, comment)]
+
+    def react(self, comment_id: str, by: Actor, reaction: str) -> None:
+        """Let somebody put a reaction on a comment. Raises NotFound."""
+        with self.ground.write() as tx:
+            issues.react(tx, issues.comment_row(tx, comment_id), by, reaction)
+
+    def unreact(self, comment_id: str, by: Actor, reaction: str) -> None:
+        """Let somebody take a reaction back. Raises NotFound."""
+        with self.ground.write() as tx:
+            issues.unreact(tx, issues.comment_row(tx, comment_id), by, reaction)
 
     # -- pull requests ------------------------------------------------------------------------------
 

@@ -135,6 +135,10 @@ class LocalStage(ForgeStage):
         """See `ForgeStage`."""
         return self.world.reactions(comment_id)
 
+    def react(self, issue: IssueRef, comment_id: str, by: Actor, reaction: str) -> None:
+        """See `ForgeStage`."""
+        self.world.react(comment_id, by, reaction)
+
     def push(self, repository_id: str, branch: str, path: str) -> str:
         """See `ForgeStage`."""
         return self.world.git.push(repository_id, branch, {path: path.encode()}, by=self._staff)

@@ -116,6 +116,7 @@ def _read_comment(forge: str, payload: Json) -> Event:
         return noted.pull_comment(forge, payload, comment)
     if verb is None:
         return Uninteresting(why="issue_comment.created without a command")
+    title, body = _snapshot(verb, issue)
     return CommandGiven(
         issue=where,
         actor=sender_of(payload),
@@ -126,16 +127,17 @@ def _read_comment(forge: str, payload: Json) -> Event:
         repository_name=repository_name(payload),
         addressed=parse_address(text),
         labels=_labels(issue),
-        **_snapshot(verb, issue),
+        title=title,
+        body=body,
     )
 
 
-def _snapshot(verb: Verb, issue: Json) -> dict[str, str]:
+def _snapshot(verb: Verb, issue: Json) -> tuple[str | None, str | None]:
     """Return the issue's title and body where a command asks for work on them, and they are an issue's."""
     is_issue = not isinstance(issue.get("pull_request"), dict) and isinstance(issue.get("title"), str)
     if verb not in {Verb.RUN, Verb.RESUME, Verb.RETRY} or not is_issue or "body" not in issue:
-        return {}
-    return {"title": text_of(issue.get("title")), "body": text_of(issue.get("body"))}
+        return None, None
+    return text_of(issue.get("title")), text_of(issue.get("body"))
 
 
 def _labels(issue: Json) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from domain.approving import ApproveRefusal, Gate, Waiting
 from domain.budget import Spent, Standing
 from domain.claim import Restatement
-from domain.events import Verb
+from domain.events import Given, Verb
 from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason, Suspect
 from domain.repo_config import RepoConfig
 from domain.states import State
@@ -20,8 +20,9 @@ from worker import answers, approval_words
 from worker.answers import Situation
 from worker.approval_words import Proposal
 from worker.contract_words import contract_words
-from worker.plan_words import plan_words
+from worker.plan_words import PlanCost, plan_words
 from worker.turns import Turn
+from worker.typical import typical_of
 
 CAPS = caps()
 SPENT = Spent(
@@ -114,9 +115,19 @@ ANSWERS: dict[str, Callable[[], str]] = {
     "answer-unknown": lambda: answers.unknown_words(situation(State.RUNNING), CAPS, "/fixwright go `x` @all"),
     "answer-nothing-to-do": lambda: answers.nothing_to_do(Verb.RESUME, situation(State.RUNNING)),
     "answer-nothing-to-approve": lambda: answers.NOTHING_TO_APPROVE,
-    "gate-ready": lambda: approval_words.proposal_words(READY),
+    "gate-ready": lambda: approval_words.proposal_words(READY, thumbs=True),
     "gate-ready-anew": lambda: approval_words.proposal_words(READY, anew=True),
-    "gate-plan": lambda: plan_words(PLAN_WAITS, READING, (PLACE,), a_task(), STANDING),
+    "gate-plan": lambda: plan_words(
+        PLAN_WAITS, READING, (PLACE,), a_task(), PlanCost(standing=STANDING), thumbs=True
+    ),
+    "gate-plan-with-typical-cost": lambda: plan_words(
+        PLAN_WAITS,
+        READING,
+        (PLACE,),
+        a_task(),
+        PlanCost(standing=STANDING, typical=typical_of([Decimal("0.1"), Decimal("0.42"), Decimal("1.2")])),
+    ),
+    "gate-plan-approved-by-thumb": lambda: approval_words.approved("mika", PLAN_WAITS, Given.REACTION),
     "gate-plan-approved": lambda: approval_words.approved("mika", PLAN_WAITS),
     "gate-approved": lambda: approval_words.approved("mika", TREE_WAITS),
     "gate-not-what-waits": lambda: approval_words.not_approved(ApproveRefusal.ANOTHER, TREE_WAITS),

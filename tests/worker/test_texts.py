@@ -141,6 +141,30 @@ def refusal(*findings: Finding) -> str:
     return announce.refused_for_good(seen, cost) if is_final else announce.ending(Reason.GUARD, seen, cost)
 
 
+UNCHANGED = replace(
+    BUG,
+    verified=False,
+    summary="The agent says that the fault does not show, and changed no code. What it named to show it "
+    "passes on the unchanged code, run by the harness.",
+    turned_green=(),
+    runs=(
+        RUNS[0],
+        replace(
+            RUNS[1],
+            name="base + the agent's tests",
+            status=RunStatus.PASSED,
+            failed=None,
+            exit_code=0,
+            tail="4 passed",
+        ),
+    ),
+    checks=(
+        Check(name="runtime", status=RunStatus.PASSED, what="Python 3.11.2"),
+        Check(name="package", status=RunStatus.PASSED, what="shop 1.4.0 (pyproject.toml)"),
+    ),
+)
+
+
 def unfinished() -> str:
     failing = replace(RUNS[2], status=RunStatus.FAILED, exit_code=1, passed=40, failed=2, tail="E  2 != 3\n")
     verdict = replace(
@@ -230,6 +254,9 @@ TEXT_OF: dict[str, Callable[[], str]] = {
     "comment-unknown-name": lambda: announce.not_allowed(AllowRefusal.NOT_WAITING, WEAKER.id),
     "comment-never": lambda: announce.not_allowed(AllowRefusal.NEVER, ""),
     "comment-review": lambda: report.review_comment(3, "https://forge.example/3", BUG, Decimal("0.0123")),
+    "comment-not-reproducible": lambda: announce.ending(
+        Reason.NOT_REPRODUCIBLE, announce.nothing_to_change(UNCHANGED, CLAIM), Decimal("0.0123")
+    ),
     **ANSWERS,
     **REVIEWS,
     **STATUSES,

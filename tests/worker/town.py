@@ -74,6 +74,7 @@ from tests.harness.testing.doubles import PATH, PlainSession
 from tests.store.makers import SetClock
 from worker.errands import ErrandDesk
 from worker.loop import Loop
+from worker.model_pause import ModelPause
 from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
@@ -358,6 +359,7 @@ class Town:
             lease_seconds=60,
             beat_seconds=beat_seconds,
             max_task_retries=max_task_retries,
+            pause=ModelPause(self.clock),
             waiting=WaitingRoom(
                 queue=queue,
                 forges=forges,

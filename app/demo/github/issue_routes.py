@@ -130,6 +130,24 @@ def _react(here: Here, request: Request, match: re.Match[str]) -> Answer:
     return Answer(201 if is_new else 200, {**shown, "created_at": "2026-01-01T00:00:00Z"})
 
 
+def _reactions(here: Here, request: Request, match: re.Match[str]) -> Answer:
+    with here.ground.read() as tx:
+        found = issues.reactions(tx, issues.comment_row(tx, match[1]))
+    wanted = request.query.get("content", "")
+    shown = [
+        {
+            "id": number,
+            "node_id": f"REA_{number}",
+            "content": each.content,
+            "user": user_json(each.actor),
+            "created_at": "2026-01-01T00:00:00Z",
+        }
+        for number, each in enumerate(found, 1)
+        if wanted in {"", each.content}
+    ]
+    return paged(here, request, shown)
+
+
 def _permission(here: Here, request: Request, match: re.Match[str]) -> Answer:
     with here.ground.read() as tx:
         who = rows.actor_called(tx, match[1])
@@ -181,6 +199,7 @@ ISSUE_ROUTES: Routes = [
     ("PATCH", r"/issues/comments/(\d+)", ISSUES_WRITE, _edit_comment),
     ("DELETE", r"/issues/comments/(\d+)", ISSUES_WRITE, _delete_comment),
     ("POST", r"/issues/comments/(\d+)/reactions", ISSUES_WRITE, _react),
+    ("GET", r"/issues/comments/(\d+)/reactions", ISSUES_READ, _reactions),
     ("GET", r"/issues/(\d+)/events", ISSUES_READ, _events),
     ("POST", r"/issues/(\d+)/labels", ISSUES_WRITE, _add_labels),
     ("DELETE", r"/issues/(\d+)/labels/(.+)", ISSUES_WRITE, _remove_label),

@@ -197,6 +197,10 @@ class GithubStage(ForgeStage):
         """See `ForgeStage`."""
         return self.state.local.reactions(comment_id)
 
+    def react(self, issue: IssueRef, comment_id: str, by: Actor, reaction: str) -> None:
+        """See `ForgeStage`."""
+        self.state.local.react(comment_id, by, reaction)
+
     def push(self, repository_id: str, branch: str, path: str) -> str:
         """See `ForgeStage`."""
         return self.state.local.git.push(repository_id, branch, {path: path.encode()}, by=self._staff)
