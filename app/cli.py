@@ -255,7 +255,8 @@ def doctor(
 def localize(
     repo: Annotated[Path, typer.Option("--repo", help="A checked-out repository.")] = Path(),
     issue: Annotated[
-        Path | None, typer.Option("--issue", help="A file with the issue, title first; else standard input.")
+        str | None,
+        typer.Option("--issue", help="A file with the issue, title first, or its URL; else standard input."),
     ] = None,
     failing_output: Annotated[
         Path | None, typer.Option("--failing-output", help="A file with a failing test's output.")
