@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from app.evaluation.commands import evaluation
 from domain.errors import ConfigurationError, FixwrightError
 from domain.model import Category
 
@@ -323,6 +324,9 @@ def workspace_recover(
     from app.workspace_recovery import recover
 
     typer.echo(recover(repo, keep=keep, as_json=as_json), nl=False)
+
+
+cli.add_typer(evaluation, name="eval")
 
 
 @cli.command()
