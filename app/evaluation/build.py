@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.evaluation.building import REPOSITORY, Builder, Judgement, Wish
+from app.evaluation.walks import Walk
 from app.settings import load_worker_settings
 from domain.errors import ConfigurationError, GitError
 from domain.text import one_line
@@ -28,10 +29,8 @@ class Order:
     out: Path
     limit: int
     scan: int
-    seconds: float
+    commits: Walk = Walk.FIXES
     tools: Sequence[Path] = ()
-    any_message: bool = False
-    every_commit: bool = False
 
 
 def build(order: Order, *, as_json: bool) -> str:
@@ -56,9 +55,7 @@ def build(order: Order, *, as_json: bool) -> str:
         head=head,
         limit=order.limit,
         scan=order.scan,
-        seconds=order.seconds,
-        any_message=order.any_message,
-        every_commit=order.every_commit,
+        walk=order.commits,
     )
     judged: list[Judgement] = []
     interrupted = False

@@ -10,6 +10,7 @@ from pathlib import Path
 from app.evaluation import lines
 from app.evaluation.candidates import Candidate, Commit, candidate, history, speaks_of_a_bug
 from app.evaluation.gold import names_a_file, touched_definitions
+from app.evaluation.walks import Walk
 from domain.errors import ConfigurationError, GitError
 from domain.model import RunStatus
 from domain.repo_config import RepoConfig
@@ -31,15 +32,21 @@ _GIVEN_UP = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What is to be built: how many cases, from how many commits, and seconds for each run of tests."""
+    """What is to be built: how many cases, from how many commits, and which."""
 
     name: str
     head: str
     limit: int
     scan: int
+    walk: Walk = Walk.FIXES
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """How a repository is tested, and the seconds that one run may take."""
+
+    plan: TestPlan
     seconds: float
-    any_message: bool = False
-    every_commit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +75,11 @@ class Builder:
         """
         known = {str(each["commit"]): each for each in lines.read(self.out / JUDGED)}
         cases = 0
-        for commit in history(self.mirror, self.wish.head, self.wish.scan, self.wish.every_commit):
+        for commit in history(self.mirror, self.wish.head, self.wish.scan, self.wish.walk):
             if cases >= self.wish.limit:
                 return
             before = known.get(commit.sha)
-            if before is not None and not (self.wish.any_message and before["why"] == NO_BUG):
+            if before is not None and (self.wish.walk is Walk.FIXES or before["why"] != NO_BUG):
                 judgement = Judgement(commit, str(before["case"]), str(before["why"]), known=True)
             else:
                 judgement = self._judged(commit)
@@ -90,7 +97,7 @@ class Builder:
             yield judgement
 
     def _judged(self, commit: Commit) -> Judgement:
-        if not self.wish.any_message and not speaks_of_a_bug(commit.message):
+        if self.wish.walk is Walk.FIXES and not speaks_of_a_bug(commit.message):
             return Judgement(commit, "", NO_BUG)
         found = candidate(self.mirror, commit)
         if isinstance(found, str):
@@ -114,7 +121,7 @@ class Builder:
         plan = self.trial.plan(fixed, config)
         if plan is None:
             return "no tests were found"
-        seen = self._seen(found, plan, fixed, bug)
+        seen = self._seen(found, Suite(plan, config.test.timeout_seconds), fixed, bug)
         if isinstance(seen, str):
             return seen
         identity = f"{self.wish.name}-{commit.sha[:12]}"
@@ -130,32 +137,32 @@ class Builder:
             "fixed_tree": fixed,
         }
 
-    def _seen(self, found: Candidate, plan: TestPlan, fixed: str, bug: str) -> dict[str, object] | str:
+    def _seen(self, found: Candidate, suite: Suite, fixed: str, bug: str) -> dict[str, object] | str:
         """Run the fix's tests with and without it; return the tests that show the bug, or why none does."""
-        green = self._run(fixed, plan, found)
+        green = self._run(fixed, suite, found)
         if why := _useless(green):
             return why
         if green.run.failed_ids or green.run.status is not RunStatus.PASSED:
             return "not green with the fix"
-        red = self._run(bug, plan, found)
+        red = self._run(bug, suite, found)
         greened = turned_green(baseline=None, with_tests=red, fixed=green, touched=found.tests)
         shown = greened.tests
         if not shown:
             return (
                 "not red with the bug" if red.run.status is RunStatus.PASSED else "its tests show no red test"
             )
-        again = self._run(fixed, plan, found)
+        again = self._run(fixed, suite, found)
         if again.run.failed_ids or not set(shown) <= (again.run.passed_ids or set(shown)):
             return "flaky: green with the fix, but not twice"
         return {
             "fail_to_pass": list(shown),
             "pass_to_pass": sorted(green.run.passed_ids & red.run.passed_ids),
             "loads_only_with_fix": list(greened.unloaded),
-            "test_command": plan.shown,
+            "test_command": suite.plan.shown,
         }
 
-    def _run(self, tree: str, plan: TestPlan, found: Candidate) -> Observed:
-        return self.trial.run_some(tree, plan, found.test_files, self.wish.seconds)
+    def _run(self, tree: str, suite: Suite, found: Candidate) -> Observed:
+        return self.trial.run_some(tree, suite.plan, found.test_files, suite.seconds)
 
     def _facts(self, found: Candidate, identity: str, config: RepoConfig) -> dict[str, object]:
         commit, report = found.commit, found.commit.message

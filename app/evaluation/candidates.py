@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.evaluation.walks import Walk
 from harness.change import FileChange
 from harness.git import Mirror
 from harness.git.values import object_name
@@ -57,15 +58,12 @@ class Candidate:
     test_files: tuple[str, ...]
 
 
-def history(mirror: Mirror, head: str, most: int, every_commit: bool) -> Iterator[Commit]:
-    """Yield the commits of a branch, newest first, along first parents, where a merged branch is one step.
-
-    With `every_commit`, the commits of merged branches instead of the merges.
-    """
+def history(mirror: Mirror, head: str, most: int, walk: Walk) -> Iterator[Commit]:
+    """Yield the commits of a branch, newest first."""
     shown = mirror.runner.run(
         mirror.place,
         "rev-list",
-        "--no-merges" if every_commit else "--first-parent",
+        "--no-merges" if walk is Walk.ALL else "--first-parent",
         "--no-commit-header",
         f"--max-count={most}",
         "--format=%H%x00%P%x00%cI%x00%B%x01",

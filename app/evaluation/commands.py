@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from app.evaluation.walks import Walk
+
 evaluation = typer.Typer(
     help="Measure localization and models on a repository's own fixes.",
     no_args_is_help=True,
@@ -27,33 +29,16 @@ def build(
     ),
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many cases to make.")] = 20,
     scan: Annotated[int, typer.Option("--scan", min=1, help="How many commits to look at, at most.")] = 1000,
-    seconds: Annotated[float, typer.Option("--seconds", min=1, help="For each run of a fix's tests.")] = 300,
-    tools: Annotated[
-        list[Path] | None,
-        typer.Option("--tools", help="Directory that the sandbox shows to tests; else the setting's."),
-    ] = None,
-    any_message: Annotated[
-        bool, typer.Option("--any-message", help="Do not ask that a commit's message speaks of a bug.")
-    ] = False,
-    every_commit: Annotated[
-        bool, typer.Option("--every-commit", help="Look at commits of merged branches one by one, too.")
-    ] = False,
+    commits: Annotated[
+        Walk, typer.Option("--commits", help="Which: see docs/reference/evaluation.md.")
+    ] = Walk.FIXES,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
 ) -> None:
     """Make ground-truth cases from bug-fix commits: red with the bug, green with the fix, in the sandbox."""
     from app.evaluation.build import Order
     from app.evaluation.build import build as make
 
-    order = Order(
-        repository=repo,
-        out=out,
-        limit=limit,
-        scan=scan,
-        seconds=seconds,
-        tools=tools or (),
-        any_message=any_message,
-        every_commit=every_commit,
-    )
+    order = Order(repository=repo, out=out, limit=limit, scan=scan, commits=commits)
     typer.echo(make(order, as_json=as_json), nl=False)
 
 
@@ -64,7 +49,7 @@ def profile(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show what agents' steps and dollars went to (searching, reading, editing, testing), by role and kind."""
+    """Show what agents' steps and dollars went to: searching, reading, editing, testing; by role and kind."""
     from app.evaluation.profile import profile as show
 
     if directory is not None:
