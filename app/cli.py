@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from app.deploy.commands import deploy
+from app.evaluation.commands import evaluation
 from domain.errors import ConfigurationError, FixwrightError
 from domain.model import Category
 
@@ -257,7 +258,8 @@ def doctor(
 def localize(
     repo: Annotated[Path, typer.Option("--repo", help="A checked-out repository.")] = Path(),
     issue: Annotated[
-        Path | None, typer.Option("--issue", help="A file with the issue, title first; else standard input.")
+        str | None,
+        typer.Option("--issue", help="A file with the issue, title first, or its URL; else standard input."),
     ] = None,
     failing_output: Annotated[
         Path | None, typer.Option("--failing-output", help="A file with a failing test's output.")
@@ -324,6 +326,9 @@ def workspace_recover(
     from app.workspace_recovery import recover
 
     typer.echo(recover(repo, keep=keep, as_json=as_json), nl=False)
+
+
+cli.add_typer(evaluation, name="eval")
 
 
 @cli.command()

@@ -38,6 +38,7 @@ __all__ = [
     "load_worker_settings",
     "network_variables",
     "own_environment",
+    "personal_token",
     "provider_keys",
     "secret_values",
     "variable",
@@ -130,6 +131,12 @@ _NETWORK_VARIABLES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
 )
+
+
+def personal_token(environ: Mapping[str, str] | None = None) -> str:
+    """Return somebody's own GitHub token, under the names by which people have it, for reading one issue."""
+    source = os.environ if environ is None else environ
+    return next((source[name] for name in ("GITHUB_TOKEN", "GH_TOKEN") if source.get(name)), "")
 
 
 def secret_values(variables: Mapping[str, str]) -> list[str]:

@@ -14,6 +14,8 @@ from harness.git import Mirror
 from harness.ground import FreshCheckouts
 from harness.testing.cases import Observed
 from harness.testing.compare import broken, new_failures
+from harness.testing.diagnosis import ProblemKind, diagnose
+from harness.testing.plan import TestPlan
 from harness.testing.run import RunRequest, TestBench
 from harness.verify import Baseline, Verifier
 from harness.workspace import Workspaces, remove_tree
@@ -40,6 +42,21 @@ class Trial:
     def survey(self, tree: str, config: RepoConfig) -> Baseline:
         """Find how a tree is tested, run its whole suite, and say what keeps it from showing anything."""
         return self._verifier.baseline(tree, config)
+
+    def plan(self, tree: str, config: RepoConfig) -> TestPlan | None:
+        """Find how a tree is tested, without a run."""
+        return self._bench.detect(tree, config.test, config.working_directory)
+
+    def run_some(self, tree: str, plan: TestPlan, targets: Sequence[str], seconds: float) -> Observed:
+        """Run some test files of a tree (none: all); by the plan's fallback where there is no runner."""
+        request = RunRequest(
+            name="some tests", plan=plan, tree=tree, deadline_seconds=seconds, targets=targets
+        )
+        observed = self._bench.run(request)
+        problem = diagnose(observed)
+        if problem is not None and problem.kind is ProblemKind.TOOL_MISSING and plan.fallback is not None:
+            return self.run_some(tree, plan.fallback, targets, seconds)
+        return observed
 
     def run(
         self, tree: str, baseline: Baseline, targets: Sequence[str] = (), name: str = "changed"

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from app.guard_check import finding_as_json
+from app.localize import relative_scores
 from app.mcp.arguments import (
     ApplyTransactionalPatch,
     Arguments,
@@ -71,13 +72,12 @@ class Desk:
         """Rank files and definitions."""
         localizer = FaultLocalizer(index=self._index, most=asked.top)
         found = localizer.localize(self.root, asked.issue, asked.failing_output, asked.budget)
-        best = max((suspect.score for suspect in found.suspects), default=0.0)
         return {
             "strategy": found.strategy,
             "seconds": round(found.seconds, 3),
             "suspects": [
-                {**asdict(suspect), "relative": round(suspect.score / best, 4) if best else 0.0}
-                for suspect in found.suspects
+                {**asdict(suspect), "relative": ratio}
+                for suspect, ratio in zip(found.suspects, relative_scores(found), strict=True)
             ],
             "slices": clip(plain(found.slices), SOURCE_BYTES + 40_000),
         }

@@ -14,10 +14,11 @@ from domain.errors import GitError
 from harness.git.environment import ATTRIBUTES
 from harness.git.mirror import Mirror
 from harness.git.patching import Patched, patched
-from harness.git.runner import GitRunner, Place
+from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import repository_path
 
 _POINTER_BYTES = 4096
+_LENDERS = "objects/info/alternates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def looking_at(directory: Path, *, upwards: bool = True) -> Iterator[Checkout]:
     scratch = Path(tempfile.mkdtemp(prefix="fixwright-look-"))
     try:
         runner = GitRunner(scratch / "home")
-        _create(scratch / "borrowed.git", runner, git_dir)
+        borrow(scratch / "borrowed.git", runner, git_dir)
         yield Checkout(root, git_dir, Mirror(scratch / "borrowed.git", runner))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -108,15 +109,13 @@ def _found(directory: Path, above: Sequence[Path]) -> tuple[Path, Path | None]:
     return directory, None
 
 
-def _create(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
-    """Make the throw-away repository; objects that it lacks are read where `git_dir` has them."""
-    wanted = []
-    if git_dir is not None:
-        told = runner.run(Place(git_dir=git_dir), "rev-parse", "--show-object-format")
-        wanted = [f"--object-format={told.decode().strip()}"]
-    runner.run(Place(git_dir=path), "init", "--bare", "--quiet", "--template=", *wanted, "--", str(path))
-    (path / "info").mkdir(exist_ok=True)
-    (path / "info" / "attributes").write_text(ATTRIBUTES)
+def borrow(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
+    """Make a bare repository, or open one; objects that it lacks are read where `git_dir` has them.
+
+    Raises GitError.
+    """
+    if not (path / "HEAD").exists():
+        _create(path, runner, git_dir)
     if git_dir is None:
         return
     common = _common(git_dir)
@@ -124,9 +123,25 @@ def _create(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
     if "\n" in lent or lent.startswith('"'):
         raise GitError(f"a path like {lent!r} cannot be borrowed from")
     (path / "objects" / "info").mkdir(exist_ok=True)
-    (path / "objects" / "info" / "alternates").write_bytes(os.fsencode(lent) + b"\n")
+    (path / _LENDERS).write_bytes(os.fsencode(lent) + b"\n")
     if (common / "shallow").is_file():
         shutil.copyfile(common / "shallow", path / "shallow")
+
+
+def own(mirror: Mirror) -> None:
+    """Copy what the refs of a borrowing repository need into it, and borrow no more. Raises GitError."""
+    mirror.runner.run(mirror.place, "repack", "-a", "-d", "-q", limits=Limits(seconds=1800))
+    (mirror.path / _LENDERS).unlink(missing_ok=True)
+
+
+def _create(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
+    wanted = []
+    if git_dir is not None:
+        told = runner.run(Place(git_dir=git_dir), "rev-parse", "--show-object-format")
+        wanted = [f"--object-format={told.decode().strip()}"]
+    runner.run(Place(git_dir=path), "init", "--bare", "--quiet", "--template=", *wanted, "--", str(path))
+    (path / "info").mkdir(exist_ok=True)
+    (path / "info" / "attributes").write_text(ATTRIBUTES)
 
 
 def _common(git_dir: Path) -> Path:

@@ -30,7 +30,8 @@ def test_lines_for_people(repository: Path) -> None:
 
     assert said.exit_code == 0, said.output
     first = said.output.splitlines()[0]
-    assert first.startswith("mail/parser.py:2 Parser.parse_header") and "%" in first
+    assert first.startswith("100 %  mail/parser.py:2 Parser.parse_header  ")
+    assert " 0.0 %" not in said.output and "relative to the best; full" in said.output
     assert "3          return line.split(':')" in said.output
 
 
@@ -45,6 +46,7 @@ def test_json_for_programs(repository: Path) -> None:
     assert [suspect["path"] for suspect in found["suspects"]] == ["mail/writer.py"]
     assert found["suspects"][0]["symbol"] == "write_rows"
     assert found["suspects"][0]["why"].startswith("it is in the failing test's traceback")
+    assert found["suspects"][0]["relative"] == 1.0
     assert found["strategy"] == "full" and found["slices"] == ""
 
 
@@ -68,7 +70,7 @@ def test_what_is_no_text_does_no_harm(repository: Path) -> None:
     said = CliRunner().invoke(cli, ["localize", "--repo", str(repository)], input=b"parse_header \xff\xfe\n")
 
     assert said.exit_code == 0, said.output
-    assert said.output.startswith("mail/parser.py:2 Parser.parse_header")
+    assert said.output.startswith("100 %  mail/parser.py:2 Parser.parse_header")
 
 
 def test_what_a_terminal_would_obey_is_left_out(repository: Path) -> None:
@@ -76,6 +78,25 @@ def test_what_a_terminal_would_obey_is_left_out(repository: Path) -> None:
     issue = repository / "issue.txt"
     issue.write_text("parse_zebra fails")
 
-    said = answer(Question(repository, issue, None, top=3, budget=200), as_json=False)
+    said = answer(Question(repository, str(issue), None, top=3, budget=200), as_json=False)
 
     assert "2      return ''" in said and "\x1b" not in said
+
+
+def test_scores_are_shown_as_ratios_to_the_best(repository: Path) -> None:
+    for number in range(6):
+        (repository / f"other_{number}.py").write_text(f"def line_{number}():\n    return 'value'\n")
+
+    said = CliRunner().invoke(
+        cli, ["localize", "--repo", str(repository)], input="parse_header cuts the value"
+    )
+
+    ratios = [line[:5] for line in said.output.splitlines()[:-1]]
+    assert ratios[0] == "100 %" and len(ratios) > 2
+    assert all(ratio == " <1 %" or 1 <= int(ratio[:3]) <= 100 for ratio in ratios)
+
+
+def test_without_a_report_there_is_nothing_to_find(repository: Path) -> None:
+    said = CliRunner().invoke(cli, ["localize", "--repo", str(repository)], input=" \n")
+
+    assert isinstance(said.exception, ConfigurationError) and "--issue: is empty" in str(said.exception)

@@ -1,0 +1,1 @@
+"""`fixwright eval`: ground truth from a repository's own history, and what models make of it."""
