@@ -43,7 +43,7 @@ from harness.publish import PLAIN, Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import announce, politeness, readiness
+from worker import announce, listening, politeness, readiness
 from worker.difference import keep_difference
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
@@ -293,6 +293,8 @@ class TaskWork:
         shop, attempt = self._shop, self._opened()
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         asked = read_reviews(task, attempt, self._forge, shop.reviews)
+        comments = self._forge.comments(task.issue)
+        transcript = self._transcript(attempt)
         order = Order(
             task=task,
             attempt=attempt,
@@ -300,7 +302,8 @@ class TaskWork:
             access=access,
             start_branch=readiness.live_branch(task, self._forge),
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
-            instructions=readiness.instructions(task, self._forge),
+            instructions=readiness.words_of_writers(task, self._forge, comments),
+            answers=shop.redact(readiness.answers(task, self._forge, shop.queue, comments)),
             ci=readiness.evidence_for(task, shop.watches),
             review=shop.redact(asked.text),
             review_words=asked.words,
@@ -312,7 +315,7 @@ class TaskWork:
         journal = StoreJournal(
             queue=shop.queue,
             ledger=shop.ledger,
-            transcript=self._transcript(attempt),
+            transcript=transcript,
             clock=shop.clock,
             attempt=attempt,
             halt=self._halt,
@@ -320,6 +323,7 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             board=self._board,
             caps=shop.caps,
+            listening=listening.begun(task, self._forge, shop.desk, comments, transcript.steps()),
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
