@@ -17,6 +17,8 @@ HOUR = timedelta(hours=1)
 LOOK_AGAIN = timedelta(minutes=15)
 """How soon a task that waits for room among the pull requests looks again."""
 
+_WHEN_ROOM = "I go on when one of them is merged or closed."
+
 _CLOSING = (
     r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?[ \t]+(?:[\w.-]{{1,60}}/[\w.-]{{1,100}})?#{number}(?!\d)"
 )
@@ -70,7 +72,7 @@ def why_wait(count: PullCount, pace: PullPace) -> str:
         drafts = "1 pull request of mine is" if count.open == 1 else f"{count.open} pull requests of mine are"
         return (
             f"{drafts} open in this repository, and this service keeps no more than {pace.most_open} open "
-            "there. I go on when one of them is merged or closed."
+            f"there. {_WHEN_ROOM}"
         )
     if pace.most_new_per_hour and count.new >= pace.most_new_per_hour:
         return (
@@ -78,6 +80,11 @@ def why_wait(count: PullCount, pace: PullPace) -> str:
             f"opens no more than {pace.most_new_per_hour}. I go on later."
         )
     return ""
+
+
+def waits_for_room(task: Task) -> bool:
+    """Tell whether a task waits until one of our open pull requests is merged or closed."""
+    return task.state is State.QUEUED and task.not_before is not None and task.detail.endswith(_WHEN_ROOM)
 
 
 def is_ignored(task: Task, last_word: datetime | None, now: datetime, patience: timedelta) -> bool:

@@ -20,6 +20,7 @@ from domain.events import (
     Uninteresting,
     Verb,
 )
+from domain.manners import waits_for_room
 from domain.model import Permission, Reason, Task
 from domain.noted import CheckAsked, IssueChanged, IssueCommented, Noted
 from domain.operators import OPERATOR
@@ -182,7 +183,19 @@ class SignalDesk:
         except StaleWrite:
             return self._decide(signal)
         self._moved.append(task.id)
+        if isinstance(signal.event, PullClosed):
+            self._let_others_in(task)
         return str(trigger)
+
+    def _let_others_in(self, task: Task) -> None:
+        """Let the repository's tasks look again that wait for room among our pull requests: there is some."""
+        place = (task.issue.forge, task.issue.repository_id)
+        for other in self._queue.tasks():
+            if waits_for_room(other) and (other.issue.forge, other.issue.repository_id) == place:
+                try:
+                    self._queue.move(other, Trigger.DEFERRED)
+                except StaleWrite:
+                    log.info("task looks for room already", task=other.id)
 
     def _heed(self, task: Task, event: Event, permission: Permission) -> None:
         """Remember a wish for work that is under way already: an older cancel that comes after it is over."""

@@ -43,12 +43,13 @@ from harness.publish import PLAIN, Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import announce, listening, politeness, readiness
+from worker import announce, politeness, readiness
 from worker.difference import keep_difference
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
+from worker.listening import Listening, known_at_first
 from worker.notices import Notices
 from worker.receipts import ReceiptClerk
 from worker.review_reading import read_reviews
@@ -323,7 +324,14 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             board=self._board,
             caps=shop.caps,
-            listening=listening.begun(task, self._forge, shop.desk, comments, transcript.steps()),
+            listening=Listening(
+                task=self._task,
+                forge=self._forge,
+                desk=shop.desk,
+                queue=shop.queue,
+                halt=self._halt,
+                **known_at_first(comments, transcript.steps())._asdict(),
+            ),
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()

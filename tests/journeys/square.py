@@ -83,6 +83,11 @@ class Square:
         self._houses, self._builds = itertools.count(1), itertools.count(1)
         self.talks: list[Talk] = []
 
+    @property
+    def app(self) -> str:
+        """The name by which people call the service."""
+        return self.world.bot.login.removesuffix("[bot]")
+
     @staticmethod
     def _name(number: int) -> str:
         return f"acme/fairshare-{number}"
