@@ -144,6 +144,11 @@ class AttemptResult:
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
 
+    @classmethod
+    def declined(cls, reason: Reason, error: Exception) -> AttemptResult:
+        """Return what an error around the attempt means for it."""
+        return cls(outcome=Outcome.DECLINED, reason=reason, detail=str(error))
+
 
 class Ended(Exception):
     """Carries an early ending out of the straight line of an attempt."""

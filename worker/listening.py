@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import structlog
 
 from domain.errors import ForgeError, Stopped
 from domain.model import Comment, Outcome, Task
-from domain.ports import Forge, TaskQueue
+from domain.ports import Forge
 from worker.halt import Halt
 from worker.readiness import words_of_writers
 from worker.signals import SignalDesk
@@ -19,14 +18,6 @@ log = structlog.get_logger(__name__)
 
 HEARD = "heard"
 """Key of a step's record: ids of the comments that the agent was given before that step."""
-
-
-class Known(NamedTuple):
-    """Ids of comments that the agent was given, those of them on no record yet; whether there may be more."""
-
-    known: set[str]
-    given: list[str]
-    is_behind: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,11 +30,21 @@ class Listening:
     task: Task
     forge: Forge
     desk: SignalDesk
-    queue: TaskQueue
     halt: Halt
-    known: set[str]
+    known: set[str] = field(default_factory=set)
     given: list[str] = field(default_factory=list)
     is_behind: bool = False
+
+    def knowing(self, comments: Sequence[Comment], records: Iterable[Mapping[str, object]]) -> Listening:
+        """Note what the attempt knows when it begins, or goes on after a restart by the records of its steps.
+
+        `comments` are those of which a new attempt is told at first.
+        """
+        heard = [ids for record in records if isinstance(ids := record.get(HEARD), list)]
+        self.given = [] if heard else [each.id for each in comments]
+        self.known = {str(each) for ids in heard for each in ids} | set(self.given)
+        self.is_behind = bool(heard)
+        return self
 
     def new_words(self) -> tuple[str, ...]:
         """Return what maintainers have written since, oldest first. Raises StoreUnavailable, Stopped."""
@@ -65,7 +66,7 @@ class Listening:
     def _hear(self) -> None:
         """Decide what has been delivered; it may have been that the work is not wanted any more."""
         self.desk.clear()
-        now = self.queue.task(self.task.id)
+        now = self.desk.words.queue.task(self.task.id)
         if (now.state, now.generation) != (self.task.state, self.task.generation):
             self.halt.ask(Outcome.CANCELLED)
             raise Stopped("the attempt is no longer wanted")
@@ -76,13 +77,6 @@ class Listening:
         return given
 
 
-def known_at_first(comments: Sequence[Comment], records: Iterable[Mapping[str, object]]) -> Known:
-    """Return what an attempt knows when it begins, or goes on after a restart.
-
-    `comments` are those of which a new attempt is told at first.
-    """
-    now = [each.id for each in comments]
-    heard = [record[HEARD] for record in records if isinstance(record.get(HEARD), list)]
-    if heard:
-        return Known({str(each) for ids in heard if isinstance(ids, list) for each in ids}, [], True)
-    return Known(set(now), now, False)
+def listening_to(task: Task, forge: Forge, desk: SignalDesk, halt: Halt) -> Listening:
+    """Return who listens to the people on a task's issue."""
+    return Listening(task=task, forge=forge, desk=desk, halt=halt)

@@ -49,7 +49,7 @@ from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
-from worker.listening import Listening, known_at_first
+from worker.listening import listening_to
 from worker.notices import Notices
 from worker.receipts import ReceiptClerk
 from worker.review_reading import read_reviews
@@ -204,11 +204,11 @@ class TaskWork:
         except OSError as error:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(full_or_raise(error)))
         except Unpriced as error:
-            return _declined(Reason.UNPRICED, error)
+            return AttemptResult.declined(Reason.UNPRICED, error)
         except SandboxError as error:
-            return _declined(Reason.SANDBOX, error)
+            return AttemptResult.declined(Reason.SANDBOX, error)
         except BranchMoved as error:
-            return _declined(Reason.BRANCH_MOVED, error)
+            return AttemptResult.declined(Reason.BRANCH_MOVED, error)
         except (ForgeError, GitError) as error:
             return self._refused(error)
 
@@ -219,11 +219,11 @@ class TaskWork:
         except ForgeUnavailable as away:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(away))
         except ForgeError:
-            return _declined(Reason.ENVIRONMENT, error)
+            return AttemptResult.declined(Reason.ENVIRONMENT, error)
         if isinstance(found, Hindrance):
             self._settler.stop(self._task, found)
             return None
-        return _declined(Reason.ENVIRONMENT, error)
+        return AttemptResult.declined(Reason.ENVIRONMENT, error)
 
     def _work(self) -> AttemptResult | None:
         task, shop = self._task, self._shop
@@ -295,7 +295,7 @@ class TaskWork:
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         asked = read_reviews(task, attempt, self._forge, shop.reviews)
         comments = self._forge.comments(task.issue)
-        transcript = self._transcript(attempt)
+        past = self._transcript(attempt).steps()
         order = Order(
             task=task,
             attempt=attempt,
@@ -316,7 +316,7 @@ class TaskWork:
         journal = StoreJournal(
             queue=shop.queue,
             ledger=shop.ledger,
-            transcript=transcript,
+            transcript=self._transcript(attempt),
             clock=shop.clock,
             attempt=attempt,
             halt=self._halt,
@@ -324,14 +324,7 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             board=self._board,
             caps=shop.caps,
-            listening=Listening(
-                task=self._task,
-                forge=self._forge,
-                desk=shop.desk,
-                queue=shop.queue,
-                halt=self._halt,
-                **known_at_first(comments, transcript.steps())._asdict(),
-            ),
+            listening=listening_to(self._task, self._forge, shop.desk, self._halt).knowing(comments, past),
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         result = AttemptRun(self._bench, order, meter, journal).run()
@@ -404,7 +397,3 @@ class TaskWork:
 def transcript_path(directory: Path, attempt: Attempt) -> Path:
     """Return where an attempt's transcript is."""
     return directory / f"attempt-{attempt.id}.jsonl"
-
-
-def _declined(reason: Reason, error: Exception) -> AttemptResult:
-    return AttemptResult(outcome=Outcome.DECLINED, reason=reason, detail=str(error))
