@@ -44,6 +44,21 @@ class IssueChanged(Noted):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IssueCommented(Noted):
+    """Somebody wrote on an issue, and it is no command. What was written is read afresh where it counts."""
+
+    comment_id: str
+    at: datetime | None = None
+
+    @property
+    def issue(self) -> IssueRef:
+        """Which issue. Raises ValueError where it has no number."""
+        if self.number is None:
+            raise ValueError("an issue has a number")
+        return IssueRef(forge=self.forge, repository_id=self.repository_id, number=self.number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PullChanged(Noted):
     """A pull request was opened, pushed to (`synchronize`), labelled and the like, but not closed.
 

@@ -18,7 +18,14 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, Category, Outcome, Permission, Reason, Task
-from domain.noted import CheckAsked, InstallationChanged, IssueChanged, Noted, RepositoryChanged
+from domain.noted import (
+    CheckAsked,
+    InstallationChanged,
+    IssueChanged,
+    IssueCommented,
+    Noted,
+    RepositoryChanged,
+)
 from domain.ports import Admission
 from domain.repo_sections import DEFAULT_BRANCH_PREFIX
 from domain.reviewing import ReviewEvent, may_ask
@@ -96,7 +103,7 @@ def admit(event: Event, serving: Serving, now: datetime | None = None) -> Admiss
     """
     if isinstance(event, Uninteresting):
         return Admission.UNINTERESTING
-    if isinstance(event, ReviewEvent) and may_ask(event):
+    if isinstance(event, IssueCommented) or (isinstance(event, ReviewEvent) and may_ask(event)):
         is_ours = event.actor.is_bot or event.actor.id == serving.own_ids.get(event.forge)
         return Admission.OWN_EVENT if is_ours else Admission.SIGNAL
     if isinstance(event, Noted):

@@ -120,12 +120,13 @@ class Assignment:
             ),
             ci=order.ci,
             review=order.review,
+            answers=order.answers,
             guidance=guidance(self.ground.mirror, self.ground.base_sha),
             most_seconds=None if minutes is None else minutes * 60.0,
             directory=self.ground.config.working_directory,
             instructions=(*self._of_its_kind(), *order.instructions),
             resume_messages=_messages(steps),
-            skip_restatement=not plans and (bool(steps) or order.attempt.number > 1),
+            skip_restatement=not plans and (bool(steps) or (order.attempt.number > 1 and not order.answers)),
             plan_first=plans,
         )
 

@@ -57,6 +57,10 @@ class Checkpoints:
         """Store the work, then take the step down together with where the work is: both or neither count."""
         self.journal.stepped(step, {**record, CHECKPOINT: self._store()})
 
+    def listen(self) -> tuple[str, ...]:
+        """Ask the journal."""
+        return self.journal.listen()
+
     def should_stop(self) -> bool:
         """Ask the journal."""
         return self.journal.should_stop()

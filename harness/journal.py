@@ -54,6 +54,9 @@ class Journal(Protocol):
     def remark(self, text: str) -> None:
         """Tell the people on the issue, now, what they should know of the work. `text` is inert Markdown."""
 
+    def listen(self) -> tuple[str, ...]:
+        """Return what maintainers have written since they were last listened to, oldest first."""
+
     def should_stop(self) -> bool:
         """Tell whether the attempt must end now."""
 

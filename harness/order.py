@@ -27,7 +27,8 @@ class Order:
     """What is to be attempted, with all that the worker had to look up for it.
 
     `ci` is what continuous integration printed where the branch failed there, "" where it did not. `review`
-    is what reviewers ask of the draft, with places; `review_words` are their words alone.
+    is what reviewers ask of the draft, with places; `review_words` are their words alone. `answers` is what
+    was asked about the issue, and what its author wrote since.
     `allowances` reads what maintainers have allowed by now: they may do so while the agent works.
     `plan_first` says that the issue asks for a plan, `plan_approved` that a maintainer has approved one.
     """
@@ -42,6 +43,7 @@ class Order:
     ci: str = ""
     review: str = ""
     review_words: tuple[str, ...] = ()
+    answers: str = ""
     maintainer_wrote_issue: bool = False
     allowances: Callable[[], tuple[Allowance, ...]] = tuple
     plan_first: bool = False
@@ -143,6 +145,11 @@ class AttemptResult:
     """Whether the model's provider refuses the service as such: the work goes on when it answers again."""
     retry_after: float | None = None
     """Seconds for which the model's provider asked to be left alone."""
+
+    @classmethod
+    def declined(cls, reason: Reason, error: Exception) -> AttemptResult:
+        """Return what an error around the attempt means for it."""
+        return cls(outcome=Outcome.DECLINED, reason=reason, detail=str(error))
 
 
 class Ended(Exception):

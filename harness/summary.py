@@ -51,6 +51,10 @@ class _Quiet:
     def stepped(self, step: int, record: Mapping[str, object]) -> None:
         """Nothing is a step."""
 
+    def listen(self) -> tuple[str, ...]:
+        """Hear nothing: what is said now is for the next attempt."""
+        return ()
+
     def should_stop(self) -> bool:
         """Ask the journal."""
         return self.journal.should_stop()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from domain.events import CommandGiven, Event, IssueLabelled, IssueUnlabelled, PullClosed, Uninteresting
 from domain.model import Category, IssueRef
-from domain.noted import CheckAsked, IssueChanged, Noted, ReviewGiven
+from domain.noted import CheckAsked, IssueChanged, IssueCommented, Noted, ReviewGiven
 from domain.policy import is_too_old
 from domain.ports import Admission, Admitted, Delivery
 from domain.reviewing import ReviewEvent
@@ -234,7 +234,7 @@ class Batch:
         if isinstance(event, CheckAsked):
             return self._look_up(_TASK_OF_COMMIT, (event.sha, event.forge, event.repository_id))
         if isinstance(event, Uninteresting) or (
-            isinstance(event, Noted) and not isinstance(event, IssueChanged)
+            isinstance(event, Noted) and not isinstance(event, IssueChanged | IssueCommented)
         ):
             return None
         if isinstance(event, PullClosed):
@@ -355,7 +355,7 @@ def _extract(event: Event) -> tuple[Value, ...]:
 
 
 def _issue_of(event: Event) -> IssueRef | None:
-    if isinstance(event, IssueChanged):
+    if isinstance(event, IssueChanged | IssueCommented):
         return event.issue if event.number is not None else None
     return None if isinstance(event, Noted | Uninteresting) else event.issue
 

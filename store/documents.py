@@ -22,6 +22,7 @@ from domain.noted import (
     CheckAsked,
     InstallationChanged,
     IssueChanged,
+    IssueCommented,
     PullCommented,
     RepositoryChanged,
     ReviewCommented,
@@ -34,7 +35,7 @@ _EVENT_KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
         *(IssueLabelled, IssueUnlabelled, IssueClosed, CommandGiven, PullClosed, Uninteresting),
-        *(CheckAsked, InstallationChanged, IssueChanged, RepositoryChanged),
+        *(CheckAsked, InstallationChanged, IssueChanged, IssueCommented, RepositoryChanged),
         *(ReviewGiven, ReviewCommented, PullCommented),
     )
 }

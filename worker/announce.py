@@ -21,7 +21,8 @@ _MOST_OUTPUTS = 5
 ENDINGS: dict[Reason, tuple[str, str]] = {
     Reason.NEEDS_INFORMATION: (
         "I stopped before doing anything: the issue can be read in more than one way.",
-        f"answer in a comment or edit the issue; then a maintainer writes {_COMMAND}.",
+        "answer in a comment: I go on by myself when the issue's author or a maintainer has. After an edit "
+        f"of the issue, a maintainer writes {_COMMAND}.",
     ),
     Reason.AWAITING_APPROVAL: (
         "I wait for a maintainer's word, and have shown what for.",

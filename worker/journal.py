@@ -20,6 +20,7 @@ from harness.journal import PhaseNote
 from harness.transcript import SUMMARY, Transcript
 from worker.contract_words import contract_words
 from worker.halt import Halt
+from worker.listening import HEARD, Listening
 from worker.redacting import redacted, redacted_verdict
 from worker.status_board import StatusBoard
 
@@ -56,6 +57,7 @@ class StoreJournal:
     board: StatusBoard
     caps: Caps
     keep_labels: Callable[[Mapping[str, Category]], None]
+    listening: Listening | None = None
     restatement: Restatement | None = None
     claim: Claim | None = None
     steps: list[Mapping[str, object]] = field(default_factory=list)
@@ -118,9 +120,16 @@ class StoreJournal:
         """
         self.attempt = self.queue.note_progress(self.attempt, steps=step)
         entry = {**record, "step": step, "at": self.clock.now().isoformat(), WORKED: self._worked()}
+        if self.listening is not None:
+            entry[HEARD] = self.listening.take_given()
         self.transcript.append(entry)
         self.steps.append(entry)
         self.board.thinks(self.redact(hypothesis_in(record)))
+
+    def listen(self) -> tuple[str, ...]:
+        """Return what maintainers have written since they were last listened to."""
+        said = self.listening.new_words() if self.listening is not None else ()
+        return tuple(map(self.redact, said))
 
     def claimed(self, claim: Claim) -> None:
         """Store the agent's report."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from domain.approving import REJECTED, plan_waiting
 from domain.errors import ConfigurationError, GitError
 from domain.events import Verb, parse_command
-from domain.model import Attempt, Issue, Repository, Task
+from domain.model import Attempt, Comment, Issue, Repository, Task
 from domain.policy import may_trigger
 from domain.ports import Capability, CiEnd, Forge, TaskQueue, WatchLog
 from domain.repo_config import FILE_NAME, parse_repo_config
@@ -40,11 +40,11 @@ def live_branch(task: Task, forge: Forge) -> str:
     return task.wip_branch if pull is None or pull.is_open else ""
 
 
-def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
-    """Return what maintainers wrote on the issue, newest last; nobody else's words are instructions."""
+def words_of_writers(task: Task, forge: Forge, comments: Sequence[Comment]) -> tuple[str, ...]:
+    """Return what maintainers wrote, newest last; nobody else's words are instructions. Raises ForgeError."""
     is_writer: dict[str, bool] = {forge.identity.id: False}
     chosen: list[str] = []
-    for comment in reversed(forge.comments(task.issue)):
+    for comment in reversed(comments):
         author = comment.author
         if author.id not in is_writer:
             if len(is_writer) > MAX_LOOKUPS:
@@ -57,6 +57,30 @@ def instructions(task: Task, forge: Forge) -> tuple[str, ...]:
         if len(chosen) == MAX_INSTRUCTIONS:
             break
     return tuple(reversed(chosen))
+
+
+def answers(task: Task, forge: Forge, queue: TaskQueue, comments: Sequence[Comment]) -> str:
+    """Return what was asked about an issue and what its author wrote since; "" where nothing was asked.
+
+    An author who may write is among the maintainers, whose words are instructions. Raises ForgeError.
+    """
+    readings = (queue.report(attempt)[0] for attempt in queue.attempts(task.id))
+    asked = [question for reading in readings if reading for question in reading.questions]
+    if not asked:
+        return ""
+    ours = [each.created_at for each in comments if each.author.id == forge.identity.id]
+    author = forge.issue(task.issue).author
+    said = [
+        clip(words, 4000)
+        for each in comments
+        if each.author.id == author.id and ours and each.created_at >= min(ours)
+        if (words := _own_words(each.body))
+    ]
+    if may_trigger(forge.permission_of(task.issue.repository_id, author), author):
+        said = []
+    questions = "\n".join(f"- {question}" for question in dict.fromkeys(asked))
+    replies = "\n\n".join(said[-MAX_INSTRUCTIONS:]) or "(nothing)"
+    return f"Asked before:\n{questions}\n\nThe author of the issue wrote since:\n{replies}"
 
 
 def _own_words(text: str) -> str:

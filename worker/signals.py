@@ -23,7 +23,7 @@ from domain.events import (
 )
 from domain.manners import next_in_line
 from domain.model import Permission, Reason, Task
-from domain.noted import CheckAsked, IssueChanged, Noted
+from domain.noted import CheckAsked, IssueChanged, IssueCommented, Noted
 from domain.operators import OPERATOR
 from domain.policy import (
     PARKED,
@@ -46,6 +46,7 @@ from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
 from worker.raising import BudgetDesk
 from worker.review_desk import ReviewDesk
+from worker.word_desk import WordDesk
 
 log = structlog.get_logger(__name__)
 
@@ -84,6 +85,7 @@ class SignalDesk:
         self._budget = budget
         self._allowances = AllowanceDesk(queue=queue, forges=forges)
         self._approvals = ApprovalDesk(queue=queue, forges=forges)
+        self.words = WordDesk(queue=queue, forges=forges)
         self._commands = CommandDesk(
             queue=queue,
             forges=forges,
@@ -145,9 +147,13 @@ class SignalDesk:
         task = self._queue.task(signal.task_id)
         if isinstance(signal.event, ReviewEvent):
             return self.reviews.hear(task, signal.event) if self.reviews else "nothing to do here"
+        if isinstance(signal.event, IssueCommented):
+            return self._on_words(task, signal.event)
         outdated = self._why_overtaken(signal, task)
         if outdated:
             return f"outdated: {outdated}"
+        if isinstance(signal.event, CommandGiven) and "\n" in signal.event.text.strip():
+            self.words.note(task)
         if isinstance(signal.event, IssueChanged) and signal.event.action == "edited":
             return self._on_edit(task)
         if isinstance(signal.event, CheckAsked):
@@ -231,6 +237,12 @@ class SignalDesk:
         if now is None:
             return "the comment is gone"
         return "" if _same_text(now, event.text) else "the comment was edited"
+
+    def _on_words(self, task: Task, event: IssueCommented) -> str:
+        decision = self.words.hear(task, event)
+        if decision == Trigger.RESUMED:
+            self._moved.append(task.id)
+        return decision
 
     def _on_edit(self, task: Task) -> str:
         """Say once in each run that another text of the issue is not what is worked on.

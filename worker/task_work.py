@@ -49,6 +49,7 @@ from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
+from worker.listening import listening_to
 from worker.model_pause import ModelPause
 from worker.notices import Notices
 from worker.receipts import ReceiptClerk
@@ -205,11 +206,11 @@ class TaskWork:
         except OSError as error:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(full_or_raise(error)))
         except Unpriced as error:
-            return _declined(Reason.UNPRICED, error)
+            return AttemptResult.declined(Reason.UNPRICED, error)
         except SandboxError as error:
-            return _declined(Reason.SANDBOX, error)
+            return AttemptResult.declined(Reason.SANDBOX, error)
         except BranchMoved as error:
-            return _declined(Reason.BRANCH_MOVED, error)
+            return AttemptResult.declined(Reason.BRANCH_MOVED, error)
         except (ForgeError, GitError) as error:
             return self._refused(error)
 
@@ -220,11 +221,11 @@ class TaskWork:
         except ForgeUnavailable as away:
             return AttemptResult(outcome=Outcome.TRANSIENT, detail=str(away))
         except ForgeError:
-            return _declined(Reason.ENVIRONMENT, error)
+            return AttemptResult.declined(Reason.ENVIRONMENT, error)
         if isinstance(found, Hindrance):
             self._settler.stop(self._task, found)
             return None
-        return _declined(Reason.ENVIRONMENT, error)
+        return AttemptResult.declined(Reason.ENVIRONMENT, error)
 
     def _work(self) -> AttemptResult | None:
         task, shop = self._task, self._shop
@@ -295,6 +296,8 @@ class TaskWork:
         shop, attempt = self._shop, self._opened()
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         asked = read_reviews(task, attempt, self._forge, shop.reviews)
+        comments = self._forge.comments(task.issue)
+        past = self._transcript(attempt).steps()
         order = Order(
             task=task,
             attempt=attempt,
@@ -302,7 +305,8 @@ class TaskWork:
             access=access,
             start_branch=readiness.live_branch(task, self._forge),
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
-            instructions=readiness.instructions(task, self._forge),
+            instructions=readiness.words_of_writers(task, self._forge, comments),
+            answers=shop.redact(readiness.answers(task, self._forge, shop.queue, comments)),
             ci=readiness.evidence_for(task, shop.watches),
             review=shop.redact(asked.text),
             review_words=asked.words,
@@ -322,6 +326,7 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             board=self._board,
             caps=shop.caps,
+            listening=listening_to(self._task, self._forge, shop.desk, self._halt).knowing(comments, past),
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         called = shop.ledger.calls_on_attempt(attempt.id)
@@ -405,7 +410,3 @@ class TaskWork:
 def transcript_path(directory: Path, attempt: Attempt) -> Path:
     """Return where an attempt's transcript is."""
     return directory / f"attempt-{attempt.id}.jsonl"
-
-
-def _declined(reason: Reason, error: Exception) -> AttemptResult:
-    return AttemptResult(outcome=Outcome.DECLINED, reason=reason, detail=str(error))

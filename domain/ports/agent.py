@@ -38,7 +38,8 @@ class Brief:
     `seconds_used` is what earlier lives of the same attempt have used of its time, `most_seconds` a cap on it
     that is lower than the agent's own. `directory` is where its commands begin, "" for the root. With
     `sum_up`, the account of an attempt that reached a limit, the agent does no work: it sums up what that
-    tells. With `plan_first` it restates the issue, heeding the instructions, and ends there.
+    tells. With `plan_first` it restates the issue, heeding the instructions, and ends there. `answers` holds
+    what was asked about the issue before, and what its author wrote since.
     """
 
     category: Category
@@ -61,6 +62,7 @@ class Brief:
     directory: str = ""
     sum_up: str = ""
     plan_first: bool = False
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,9 @@ class Observer(Protocol):
 
     def stepped(self, step: int, record: Mapping[str, object]) -> None:
         """Hear of a finished step, before the next one begins. Durable when this returns."""
+
+    def listen(self) -> tuple[str, ...]:
+        """Return what maintainers have written since the last call: the agent reads it before it goes on."""
 
     def should_stop(self) -> bool:
         """Tell whether the attempt must end now."""

@@ -57,6 +57,7 @@ class Attendance:
             "restated": self._restated,
             "run": self._run,
             "stepped": self._stepped,
+            "listen": self._listen,
             "note": self._note,
         }
 
@@ -163,6 +164,9 @@ class Attendance:
         self.steps = count_of(message, "step")
         self._observer.stepped(self.steps, record)
         return {}
+
+    def _listen(self, message: Message) -> Message:
+        return {"said": list(self._observer.listen())}
 
     def _run(self, message: Message) -> Message:
         """Run a command in the sandbox, in a thread so that a stop need not wait for it."""

@@ -11,6 +11,7 @@ from minisweagent.exceptions import FormatError, InterruptAgentFlow, LimitsExcee
 from domain.errors import FixwrightError
 from domain.model import Limit
 from domain.text import one_line
+from harness.agent.briefing import written_meanwhile
 from harness.agent.circles import Circles
 from harness.agent.environment import RemoteEnvironment
 from harness.agent.link import Link
@@ -86,6 +87,7 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
         if self.step_number >= self._settings.max_steps:
             used = f"{self.step_number} of {self._settings.max_steps} steps ({Limit.ITERATIONS}) are used up"
             raise LimitsExceeded(exit_message("limit", used, limit=str(Limit.ITERATIONS)))
+        self._hears_something()
         answered = self.n_calls
         try:
             message = cast("Message", super().query())
@@ -114,13 +116,20 @@ class WorkLoop(DefaultAgent):  # type: ignore[misc]  # mini-swe-agent ships no t
             observations[-1]["content"] = f"{observations[-1]['content']}\n\n{steps_left(left)}"
         self.add_messages(*observations)
         submitted = next((output for output in outputs if output["kind"] == "submit"), None)
-        if submitted is not None:
+        if submitted is not None and not self._hears_something():
             raise Submitted(exit_message("submitted", "the report was handed in", claim=submitted["claim"]))
         if circling == "stop":
             raise InterruptAgentFlow(
                 exit_message("stuck", "stuck: the same commands with the same output, again after a warning")
             )
         return list(observations)
+
+    def _hears_something(self) -> bool:
+        """Put what maintainers have written into the conversation; tell whether there was anything."""
+        said = cast("Sequence[str]", self._link.ask("listen")["said"])
+        if said:
+            self.add_messages({"role": "user", "content": written_meanwhile(said), "extra": {"said": True}})
+        return bool(said)
 
     def _circling(self, actions: Sequence[Message], observations: Sequence[Message]) -> str:
         """Return "stop", "nudge" or "" for the whole answer."""

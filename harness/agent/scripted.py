@@ -47,10 +47,11 @@ class ScriptedAgent:
                 return AgentReport(restatement=restatement, claim=None)
         if brief.plan_first:
             return AgentReport(restatement=restatement, claim=None)
-        done = len(brief.resume_messages)
+        done = sum(message.get("role") == "tool" for message in brief.resume_messages)
         for step, command in enumerate(self._commands[done:], done + 1):
             if observer.should_stop():
                 raise Stopped("the attempt was asked to stop")
+            heard = [{"role": "user", "content": said} for said in observer.listen()]
             try:
                 self._pay(meter)
             except CapReached as refusal:
@@ -63,7 +64,7 @@ class ScriptedAgent:
                 )
             result = session.run(command, self._command_seconds)
             message = {"role": "tool", "content": result.output, "extra": {"command": command}}
-            observer.stepped(step, {"kind": "step", "step": step, "messages": [message]})
+            observer.stepped(step, {"kind": "step", "step": step, "messages": [*heard, message]})
         return AgentReport(restatement=restatement, claim=self._claim, steps=len(self._commands))
 
     def _summed_up(self, meter: Meter) -> AgentReport:

@@ -10,6 +10,7 @@ from domain.noted import (
     CheckAsked,
     InstallationChanged,
     IssueChanged,
+    IssueCommented,
     Pinged,
     PullChanged,
     PullCommented,
@@ -127,6 +128,20 @@ def pull_comment(forge: str, payload: Json, comment: Json) -> Event:
         number=whole(object_at(payload, "issue").get("number"), "number"),
         comment_id=str(whole(comment.get("id"), "comment.id")),
         body=text_of(comment.get("body")),
+        at=moment_of(comment.get("created_at")),
+    )
+
+
+def issue_comment(forge: str, payload: Json, comment: Json) -> Event:
+    """Read a comment on an issue that is no command. Raises ValueError."""
+    return IssueCommented(
+        forge=forge,
+        action=action_of(payload),
+        actor=sender_of(payload),
+        repository_id=_repository_id(payload),
+        repository_name=repository_name(payload),
+        number=whole(object_at(payload, "issue").get("number"), "number"),
+        comment_id=str(whole(comment.get("id"), "comment.id")),
         at=moment_of(comment.get("created_at")),
     )
 

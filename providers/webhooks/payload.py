@@ -114,8 +114,10 @@ def _read_comment(forge: str, payload: Json) -> Event:
     verb = parse_command(text)
     if verb is None and isinstance(issue.get("pull_request"), dict) and names_somebody(text):
         return noted.pull_comment(forge, payload, comment)
-    if verb is None:
+    if verb is None and isinstance(issue.get("pull_request"), dict):
         return Uninteresting(why="issue_comment.created without a command")
+    if verb is None:
+        return noted.issue_comment(forge, payload, comment)
     title, body = _snapshot(verb, issue)
     return CommandGiven(
         issue=where,

@@ -82,6 +82,9 @@ class MemoryJournal:
     def remark(self, text: str) -> None:
         self.remarks.append(text)
 
+    def listen(self) -> tuple[str, ...]:
+        return ()
+
     def should_stop(self) -> bool:
         return False
 

@@ -21,7 +21,7 @@ from domain.events import (
     Verb,
 )
 from domain.model import Actor, IssueRef
-from domain.noted import IssueChanged, Noted
+from domain.noted import IssueChanged, IssueCommented, Noted
 from providers.webhooks import GitHubShapedDialect
 
 DIALECT = GitHubShapedDialect("local", "X-Event", "X-Delivery", "X-Signature")
@@ -113,6 +113,9 @@ def test_an_issue_without_a_text_is_asked_on_without_one() -> None:
 )
 def test_f118_quoted_fenced_hidden_or_mixed_commands_are_none(text: str) -> None:
     event = read("issue_comment", payload("created", issue=ISSUE, comment={"id": 1, "body": text}))
+    assert isinstance(event, IssueCommented) and (event.number, event.comment_id) == (7, "1")
+    pull = {**ISSUE, "pull_request": {"html_url": "https://forge.example/pull/7"}}
+    event = read("issue_comment", payload("created", issue=pull, comment={"id": 1, "body": text}))
     assert event == Uninteresting(why="issue_comment.created without a command")
 
 

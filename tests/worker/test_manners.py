@@ -128,9 +128,8 @@ def test_a_repository_gets_no_more_open_drafts_than_it_may_have(notes: Town) -> 
 
     notes.world.close_pull(notes.repository.id, pull.number, notes.maintainer)
     notes.deliver()
-    notes.clock.forward(minutes=16)
     turn(notes, pace)
-    assert len(notes.world.pulls(notes.repository.id)) == 2
+    assert len(notes.world.pulls(notes.repository.id)) == 2, "at once, where a delivery tells of it"
     assert notes.queue.task_of_issue(first) is not None
 
 

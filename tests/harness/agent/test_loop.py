@@ -479,3 +479,18 @@ def test_a_plan_is_one_reading_and_the_work_goes_on_from_it(
     report = agent.run(brief, session, a_meter(ledger), working)
     assert report.claim is not None and report.restatement == planned.restatement
     assert not working.restatements, "it is not asked for twice"
+
+
+def test_what_maintainers_write_meanwhile_is_read_before_the_next_step_and_before_the_report_counts(
+    play: Make, endpoint: ScriptedModel, session: ShellSession
+) -> None:
+    watcher = Watcher()
+    watcher.said = [(), ("Leave calc.py alone.",), (), ("And say why.", "Thanks."), ()]
+    report = play(bash("ls"), bash("pwd"), DONE, DONE).run(a_brief(), session, a_meter(), watcher)
+    assert report.claim == CLAIM and report.steps == 4
+    asked = [contents(cast("list[Json]", entry.request["messages"]), "user")[1:] for entry in endpoint.bill]
+    assert [len(each) for each in asked] == [0, 1, 1, 2]
+    assert asked[1][0].endswith("\nA maintainer wrote: Leave calc.py alone.")
+    assert asked[3][1].endswith("\nA maintainer wrote: And say why.\nA maintainer wrote: Thanks.")
+    kept = [contents([dict(each) for each in messages_in([record])], "user") for record in watcher.records]
+    assert [len(each) for each in kept] == [1, 1, 1, 0], "each is on record with the step that it came before"

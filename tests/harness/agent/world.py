@@ -200,6 +200,8 @@ class Watcher:
         self.records: list[Mapping[str, object]] = []
         self.steps: list[int] = []
         self.stop_when = stop_when
+        self.said: list[tuple[str, ...]] = []
+        """What each call of `listen` returns, in order; nothing when they are used up."""
 
     def restated(self, restatement: Restatement) -> None:
         self.restatements.append(restatement)
@@ -207,6 +209,9 @@ class Watcher:
     def stepped(self, step: int, record: Mapping[str, object]) -> None:
         self.steps.append(step)
         self.records.append(record)
+
+    def listen(self) -> tuple[str, ...]:
+        return self.said.pop(0) if self.said else ()
 
     def should_stop(self) -> bool:
         return self.stop_when(self)
