@@ -7,7 +7,7 @@ SCENARIO ?= fix
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-journeys check setup memory crash kills load spend-proof bench-door bench-sandbox \
+.PHONY: demo test test-long test-journeys test-browser check setup memory crash kills load spend-proof bench-door bench-sandbox \
 	bench-stop bench-localize guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
 
 demo: setup
@@ -114,3 +114,7 @@ redteam-bites: setup
 bench-localize: setup
 	@$(BIN)/python -m evals.localize "$(or $(DATA),.cache/localize)" $(if $(ALL),--all) \
 		$(if $(ARCHIVES),--archives "$(ARCHIVES)") $(if $(STRATEGIES),--strategies "$(STRATEGIES)")
+
+# Every page and button of the console in Debian's Chromium, at two widths and in two schemes; skipped without it.
+test-browser: setup
+	@$(BIN)/python -m pytest -m browser tests/browser
