@@ -17,7 +17,7 @@ FixwrightError
 │   ├── CredentialRefused   the remote did not take the credential; a newly minted one may do
 │   └── GitUnavailable      the remote may answer later (network, 5xx, time-out)
 │       └── DiskFull        ... or our own disk have room again
-├── TransactionError        a transaction on a working copy cannot be begun, kept or taken back; says the way out
+├── TransactionError        a transaction on a working copy cannot be begun, kept or taken back
 ├── SandboxError            the sandbox cannot be had, or does not hold; nothing was run unprotected
 ├── PolicyRefusal           a change breaks a rule that stands before any commit (carries findings)
 ├── AgentFailure            the agent's process ended without a report
