@@ -52,7 +52,6 @@ ENV PATH=/opt/fixwright/bin:$PATH \
     FIXWRIGHT_HOST=0.0.0.0 \
     FIXWRIGHT_SANDBOX_TOOLS=/opt/tools \
     FIXWRIGHT_SANDBOX_UID=8403 \
-    FIXWRIGHT_REVISION=${REVISION} \
     PYTHONUNBUFFERED=1
 LABEL org.opencontainers.image.title="fixwright" \
     org.opencontainers.image.licenses="Apache-2.0" \

@@ -99,7 +99,8 @@ class BellListener:
 
     def _bind(self) -> None:
         # The socket file takes its mode from the socket's inode, so it is never open to others for a moment.
-        os.fchmod(self._socket.fileno(), file_mode(self._path.parent.stat().st_mode))
+        wanted = file_mode(self._path.parent.stat().st_mode)
+        os.fchmod(self._socket.fileno(), wanted)
         with _address(self._path) as address:
             try:
                 self._socket.bind(address)
@@ -108,6 +109,8 @@ class BellListener:
                     raise
                 self._remove_stale(address)
                 self._socket.bind(address)
+        if stat.S_IMODE(self._path.lstat().st_mode) != wanted:
+            self._path.chmod(wanted)  # the umask has taken the group's right to write
 
     def _remove_stale(self, address: str) -> None:
         """Remove the socket file of a listener that is gone; leave a living one and other files alone."""

@@ -53,6 +53,17 @@ def test_ringing_never_raises_and_never_waits(path: Path) -> None:
     assert Bell(path.parent / "absent" / "x").ring() is False
 
 
+def test_in_a_shared_directory_the_group_may_ring(path: Path) -> None:
+    path.parent.chmod(0o2771)
+    before = os.umask(0o022)
+    try:
+        with BellListener(path):
+            mode = path.lstat().st_mode
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(mode) == 0o660
+
+
 def test_the_socket_is_for_this_user_alone_and_goes_with_its_listener(path: Path) -> None:
     before = os.umask(0)
     try:
