@@ -142,6 +142,7 @@ def test_a_cheat_beside_the_source_is_not(tmp_path: Path, inner: str, said: str)
     assert said in result.summary
 
 
+@pytest.mark.long
 def test_examples_in_docstrings_are_tests_where_the_suite_runs_them(tmp_path: Path) -> None:
     section = TestSection(command="python -m pytest --doctest-modules")
     fixed = LAMP.replace("x // 3", "x // 2").replace("    0\n", "    0\n    >>> half(4)\n    2\n")
