@@ -1,7 +1,5 @@
 """Expected values beside the tests: what was changed there has an id, and is judged once it is allowed."""
 
-
-
 from __future__ import annotations
 
 from dataclasses import replace
