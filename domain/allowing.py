@@ -81,6 +81,8 @@ def asked_about(verdict: Verdict) -> tuple[str, ...]:
     if verdict.protected is not None:
         return (verdict.protected.name,)
     findings = refusing(verdict)
+    if verdict.beyond_words:
+        return ()
     return tuple(each.id for each in findings) if all(map(is_allowable, findings)) else ()
 
 

@@ -110,7 +110,8 @@ class Verdict:
     would show it do not load here. `protected` is set where the change waits for nothing but a maintainer's
     word about protected paths. `flaky` are the tests that varied on the same code and were kept out of the
     decision; `flaky_baseline` says that the very tests which show the fault are among them. `checks` are what
-    else was looked at, or left to others.
+    else was looked at, or left to others. `beyond_words` says that the runs refuse it, too: no maintainer's
+    word about its findings would let it through.
     """
 
     verified: bool
@@ -127,3 +128,4 @@ class Verdict:
     flaky: tuple[str, ...] = ()
     flaky_baseline: bool = False
     checks: tuple[Check, ...] = ()
+    beyond_words: bool = False

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from domain.model import Category, Check, Finding, RunStatus, Severity, Verdict
+from domain.model import Category, Check, Finding, RunStatus, Verdict
 from harness.allowed_tests import still_binding, still_missed
 from harness.baseline import Baseline
 from harness.control import Control
 from harness.document_checks import DocumentChecks
+from harness.expected_data import expected_data
 from harness.guard.change import Change, Trees
 from harness.guard.check import guard
 from harness.guard.novelty import only_new, unnamed_novelties
@@ -18,6 +18,7 @@ from harness.guard.tolerance import EditedTest, Seen, excused
 from harness.guard.waivers import waived
 from harness.in_source.unbuilt import says_it_twice
 from harness.red_reasons import beside_the_point
+from harness.refusal import Refusal, both, by_guard, some
 from harness.runs import FIXED, OWN_CI, Runs
 from harness.steadiness import JUDGED, REPETITIONS, Steadiness
 from harness.testing.cases import Case, CaseOutcome, Observed
@@ -47,18 +48,6 @@ _PERHAPS_THE_PLACE = frozenset(
 """What may be wrong with the place where tests run; a look at the base tells it from the change's fault."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """Why a change is not verified."""
-
-    why: str
-    broken: tuple[str, ...] = ()
-    environment: bool = False
-    flaky_baseline: bool = False
-    by_edits: bool = False
-    """Whether it rests on nothing but tests that were edited: the guard's finding says it better."""
-
-
 class Examination:
     """One change under examination: which runs were made, and what they showed."""
 
@@ -82,6 +71,8 @@ class Examination:
         self._findings: tuple[Finding, ...] = ()
         self._pending: tuple[EditedTest, ...] = ()
         self._let_go: tuple[EditedTest, ...] = ()
+        self._by_data: tuple[Finding, ...] = ()
+        self._is_beyond_words = False
         self._left = ""
         self._greened = Greened(tests=())
         self._original: Observed | None = None
@@ -91,14 +82,15 @@ class Examination:
         """Guard first, then the runs; the first thing that is wrong decides."""
         found = guard(self._change, self._category, self._issue_text)
         self._findings = findings = waived(found, self._change.words)
-        edits = edited_tests(self._change, self._issue_text) if _by_guard(found) else {}
+        edits = edited_tests(self._change, self._issue_text) if by_guard(found) else {}
         self._pending = tuple(edits[finding] for finding in findings if finding in edits)
         self._let_go = tuple(edits[each] for each in set(found) - set(findings) if each in edits)
-        refusal = _by_guard(finding for finding in findings if finding not in edits)
+        refusal = by_guard(finding for finding in findings if finding not in edits)
         if refusal is None:
             refusal = self._examine()
-            findings = excused(findings, edits, self._seen())
-            refusal = _both(_by_guard(findings), refusal)
+            findings = (*excused(findings, edits, self._seen()), *self._by_data)
+            self._is_beyond_words = refusal is not None and refusal.is_beyond_words
+            refusal = both(by_guard(findings), refusal)
         return self._written(refusal, findings)
 
     def _seen(self) -> Seen:
@@ -110,13 +102,13 @@ class Examination:
             else (),
         )
 
-    def _written(self, refusal: _Refusal | None, findings: tuple[Finding, ...]) -> Verdict:
+    def _written(self, refusal: Refusal | None, findings: tuple[Finding, ...]) -> Verdict:
         if self._steadiness.flaky and not (refusal and refusal.flaky_baseline):
-            listed = _some(self._steadiness.flaky)
+            listed = some(self._steadiness.flaky)
             self._notes.append(f"Flaky, since they vary on the unchanged base, and left out: {listed}.")
         allowed = [finding.id for finding in findings if finding.allowed_by]
         if allowed:
-            self._notes.append(f"Allowed by a maintainer: {_some(allowed)}.")
+            self._notes.append(f"Allowed by a maintainer: {some(allowed)}.")
         summary = refusal.why if refusal else self._success()
         return Verdict(
             verified=refusal is None,
@@ -131,6 +123,7 @@ class Examination:
             environment=refusal is not None and refusal.environment,
             flaky=tuple(sorted(self._steadiness.flaky))[:MAX_LISTED],
             flaky_baseline=refusal is not None and refusal.flaky_baseline,
+            beyond_words=self._is_beyond_words,
             checks=tuple(filter(None, (*self._documents.made, self._control.check, *self._left_to_ci()))),
         )
 
@@ -150,11 +143,11 @@ class Examination:
             return f"{len(self._greened.tests)} failing before and passing now; {suite}, and nothing broke."
         return f"Nothing broke: {suite}."
 
-    def _examine(self) -> _Refusal | None:
+    def _examine(self) -> Refusal | None:
         if not self._change.deltas:
-            return _Refusal("The change is empty.")
+            return Refusal("The change is empty.")
         if self._category is Category.DOCS and (unfit := self._documents.refusal()):
-            return _Refusal(unfit)
+            return Refusal(unfit)
         documentation_only = all(map(is_documentation, self._change.paths))
         problem = self._baseline.problem
         if problem is not None and problem.kind is not ProblemKind.NO_TESTS:
@@ -164,28 +157,28 @@ class Examination:
                 )
                 self._left = f"it does not work here ({problem.kind}), and only documentation changed"
                 return None
-            return _Refusal(f"The test environment does not work: {problem.what}", environment=True)
+            return Refusal(f"The test environment does not work: {problem.what}", environment=True)
         if problem is not None:
             return self._examine_without_suite(documentation_only)
         plan, baseline = self._baseline.plan, self._baseline.observed
         if plan is None or baseline is None:
-            return _Refusal("The baseline was not run.")
+            return Refusal("The baseline was not run.")
         return self._examine_with_suite(plan, baseline)
 
-    def _examine_without_suite(self, documentation_only: bool) -> _Refusal | None:
+    def _examine_without_suite(self, documentation_only: bool) -> Refusal | None:
         """Judge a change to a repository that had no tests: a bug can still bring the first ones."""
         if self._category is Category.DOCS:
             self._notes.append("The repository has no tests.")
-            return None if documentation_only else _Refusal("There are no tests to show that nothing broke.")
+            return None if documentation_only else Refusal("There are no tests to show that nothing broke.")
         if self._category is Category.CHORE:
-            return _Refusal("There are no tests to show that nothing broke.")
+            return Refusal("There are no tests to show that nothing broke.")
         tree = self._runs.base_with_new_tests()
         plan = self._bench.detect(tree, self._baseline.section, self._baseline.place) if tree else None
         if plan is None:
-            return _Refusal("The repository has no tests, and the change brings none that show the fault.")
+            return Refusal("The repository has no tests, and the change brings none that show the fault.")
         return self._examine_with_suite(plan, None)
 
-    def _examine_with_suite(self, plan: TestPlan, baseline: Observed | None) -> _Refusal | None:
+    def _examine_with_suite(self, plan: TestPlan, baseline: Observed | None) -> Refusal | None:
         with_tests = self._runs.new_tests(plan) if self._category is Category.BUG else None
         fixed = self._fixed = self._runs.fixed(plan)
         with_tests = self._turned(plan, baseline, with_tests, fixed)
@@ -196,12 +189,12 @@ class Examination:
             refusal = self._not_shown(with_tests, fixed) or refusal or self._unsteady(plan, fixed)
         return refusal or self._unbelievable(plan, fixed)
 
-    def _unbelievable(self, plan: TestPlan, fixed: Observed) -> _Refusal | None:
+    def _unbelievable(self, plan: TestPlan, fixed: Observed) -> Refusal | None:
         """Refuse reports that would not have told of a failure."""
         if all(map(is_documentation, self._change.paths)):
             return None
         why = self._control.refusal(plan, fixed, self._greened.tests)
-        return _Refusal(why) if why else None
+        return Refusal(why) if why else None
 
     def _turned(
         self, plan: TestPlan, baseline: Observed | None, with_tests: Observed | None, fixed: Observed
@@ -242,21 +235,21 @@ class Examination:
         """Keep the tests that the repository knows to vary out of the decision."""
         return replace(greened, tests=self._steadiness.decisive(greened.tests))
 
-    def _suite_refusal(self, plan: TestPlan, baseline: Observed | None, fixed: Observed) -> _Refusal | None:
+    def _suite_refusal(self, plan: TestPlan, baseline: Observed | None, fixed: Observed) -> Refusal | None:
         """Refuse a suite that does not say enough, or in which the change's own tests fail."""
         status = fixed.run.status
         if status not in JUDGED:
             return self._unjudged(plan, fixed)
         own = self._steadiness.decisive(new_failures(baseline=baseline, now=fixed))
         if own:
-            return _Refusal(f"{len(own)} tests that are new with the change fail: {_some(own)}.", own)
+            return Refusal(f"{len(own)} tests that are new with the change fail: {some(own)}.", own)
         if status is RunStatus.FAILED and (baseline is None or not baseline.run.failed):
-            return None if baseline and baseline.has_ids else _Refusal("The suite fails on the changed tree.")
+            return None if baseline and baseline.has_ids else Refusal("The suite fails on the changed tree.")
         if status is RunStatus.FAILED:
             self._notes.append(f"{fixed.run.failed} tests fail now that failed before the change too.")
         return None
 
-    def _unjudged(self, plan: TestPlan, fixed: Observed) -> _Refusal:
+    def _unjudged(self, plan: TestPlan, fixed: Observed) -> Refusal:
         """Refuse a suite that came to no result; where the base now does no better, the place is at fault.
 
         The base worked when it was measured. What it cannot do any more, no change could bring back.
@@ -265,35 +258,35 @@ class Examination:
         why = f"The suite on the changed tree: {run.status} ({run.note})."
         problem = diagnose(fixed)
         if problem is None or problem.kind not in _PERHAPS_THE_PLACE or self._baseline.observed is None:
-            return _Refusal(why)
+            return Refusal(why)
         again = self._runs.base_again(plan)
         if again.run.status in JUDGED:
-            return _Refusal(why)
-        return _Refusal(
+            return Refusal(why)
+        return Refusal(
             f"{why} The unchanged base does no better now ({again.run.status}: {again.run.note}), and it did "
             f"before: this is the test environment's fault. {problem.fix}",
             environment=True,
         )
 
-    def _regressions(self, plan: TestPlan, baseline: Observed, fixed: Observed) -> _Refusal | None:
+    def _regressions(self, plan: TestPlan, baseline: Observed, fixed: Observed) -> Refusal | None:
         """Refuse what passed before and does not now, with the new tests or with the original ones."""
         original = self._original = self._runs.original_tests(plan)
         missed = broken(baseline=baseline, now=fixed, original=original)
         missed = still_missed(missed, self._findings, fixed.run.failed_ids, self._let_go)
         lost = self._steadiness.blameable(plan, missed)
-        refusal: _Refusal | None = None
+        refusal: Refusal | None = None
         if lost:
             is_edited = not still_missed(lost, (), fixed.run.failed_ids, self._pending)
-            why = f"{len(lost)} tests that passed before do not now: {_some(lost)}."
-            refusal = _Refusal(why, lost, by_edits=is_edited)
+            why = f"{len(lost)} tests that passed before do not now: {some(lost)}."
+            refusal = Refusal(why, lost, by_edits=is_edited)
         if original is None or (refusal and not refusal.by_edits):
             return refusal
         return self._by_originals(plan, baseline, original) or refusal
 
-    def _by_originals(self, plan: TestPlan, baseline: Observed, original: Observed) -> _Refusal | None:
+    def _by_originals(self, plan: TestPlan, baseline: Observed, original: Observed) -> Refusal | None:
         """Refuse what passed before and does not with the original tests on the changed tree."""
         if original.run.status not in {RunStatus.PASSED, RunStatus.FAILED}:
-            return _Refusal(f"The original tests on the changed tree: {original.run.status}.")
+            return Refusal(f"The original tests on the changed tree: {original.run.status}.")
         corrected = corrected_expectations(self._change, self._issue_text)
         failing = tuple(
             entry
@@ -302,31 +295,39 @@ class Examination:
         )
         failing = still_binding(failing, self._findings, self._let_go)
         failing = self._steadiness.blameable(plan, failing)
+        rest = still_binding(failing, (), self._pending)
+        if rest:
+            cases = [baseline.cases.get(identity_of(entry)) for entry in rest]
+            known = [case for case in cases if case is not None]
+            found = expected_data(self._change, self._runs.taken_back(), known, self._issue_text)
+            self._by_data = waived(found, self._change.words)
+        if self._by_data and not by_guard(self._by_data):
+            failing = tuple(entry for entry in failing if entry not in rest)
         if not failing:
             return None
-        why = f"With the original tests, {len(failing)} that passed before do not now: {_some(failing)}."
-        return _Refusal(why, failing, by_edits=not still_binding(failing, (), self._pending))
+        why = f"With the original tests, {len(failing)} that passed before do not now: {some(failing)}."
+        return Refusal(why, failing, by_edits=not rest or bool(self._by_data))
 
-    def _not_shown(self, with_tests: Observed | None, fixed: Observed) -> _Refusal | None:
+    def _not_shown(self, with_tests: Observed | None, fixed: Observed) -> Refusal | None:
         """Refuse a bug fix that no test has seen."""
         if self._greened.unloaded:
-            where = _some(self._greened.unloaded)
+            where = some(self._greened.unloaded)
             self._notes.append(f"On the base, {where} could not even be loaded: it uses names the fix adds.")
         if self._greened.unfinished:
             self._notes.append("On the base, the new tests do not come to an end.")
         if self._greened.tests:
             return self._shown_by_novelty(with_tests)
         if with_tests is None:
-            return _Refusal("No test fails without the fix: none was added, and none failed before.")
+            return Refusal("No test fails without the fix: none was added, and none failed before.")
         if unloaded := never_loaded(with_tests, fixed):
             why = "; ".join(sorted(set(unloaded.values())))
-            what = f"{_some(unloaded)} cannot be loaded here, with the change or without: {why}."
-            return _Refusal(f"{what} Mend this where the tests run.", environment=True)
-        return _Refusal(
+            what = f"{some(unloaded)} cannot be loaded here, with the change or without: {why}."
+            return Refusal(f"{what} Mend this where the tests run.", environment=True)
+        return Refusal(
             f"The new tests do not fail without the fix ({with_tests.run.status}): they do not show it."
         )
 
-    def _unsteady(self, plan: TestPlan, fixed: Observed) -> _Refusal | None:
+    def _unsteady(self, plan: TestPlan, fixed: Observed) -> Refusal | None:
         """Run the target tests again, on the base and on the fix: chance must not pass for a proof.
 
         What varies on the base is flaky there, and decides nothing. What varies on the fix alone is its own.
@@ -334,8 +335,8 @@ class Examination:
         greened = set(self._greened.tests)
         varied = self._steadiness.varied(plan, fixed, greened, self._control)
         if varied.on_fix:
-            return _Refusal(
-                f"Flaky: {_some(varied.on_fix)} came out differently when run again on the same fixed code."
+            return Refusal(
+                f"Flaky: {some(varied.on_fix)} came out differently when run again on the same fixed code."
             )
         if varied.times <= REPETITIONS:
             self._notes.append(f"They take long: run {varied.times} times on each side, not more.")
@@ -344,13 +345,13 @@ class Examination:
         if steady:
             self._greened = replace(self._greened, tests=tuple(sorted(steady)))
             return None
-        return _Refusal(
-            f"Flaky: {_some(varied.on_base)} came out differently when run again on the very same base. "
+        return Refusal(
+            f"Flaky: {some(varied.on_base)} came out differently when run again on the very same base. "
             "Whether a change helps cannot be told by a test that varies by itself.",
             flaky_baseline=True,
         )
 
-    def _shown_by_novelty(self, with_tests: Observed | None) -> _Refusal | None:
+    def _shown_by_novelty(self, with_tests: Observed | None) -> Refusal | None:
         """Refuse where the new tests fail on the base only for want of names that nobody asked for."""
         red = _red(self._greened, with_tests)
         names = only_new(red, unnamed_novelties(self._change, self._issue_text)) if red else frozenset()
@@ -358,8 +359,8 @@ class Examination:
             names = beside_the_point(red, self._change, self._issue_text)
         if not names:
             return None
-        return _Refusal(
-            f"Without the fix, the new tests fail only for want of {_some(names)}, which the change brings "
+        return Refusal(
+            f"Without the fix, the new tests fail only for want of {some(names)}, which the change brings "
             "in and the issue does not name: they do not show the fault that was reported."
         )
 
@@ -372,37 +373,15 @@ def _red(greened: Greened, with_tests: Observed | None) -> list[Case]:
     return red_cases(greened, with_tests)
 
 
-def _less_told(before: Observed | None, fixed: Observed) -> _Refusal | None:
+def _less_told(before: Observed | None, fixed: Observed) -> Refusal | None:
     """Refuse a changed tree on which less is reported than without it: what is printed can be anything."""
     if before is not None and before.has_ids and not fixed.has_ids:
-        return _Refusal("The suite on the changed tree names no single tests; without the change, it did.")
+        return Refusal("The suite on the changed tree names no single tests; without the change, it did.")
     if before is not None and before.is_reported and not fixed.is_reported:
-        return _Refusal(
+        return Refusal(
             "On the changed tree, the runner's own report is missing; without the change, it was there."
         )
     return None
-
-
-def _by_guard(findings: Iterable[Finding]) -> _Refusal | None:
-    """Refuse by the first critical finding, if there is one."""
-    first = next((finding for finding in findings if finding.severity is Severity.CRITICAL), None)
-    return _Refusal(f"{first.rule} in {first.path}: {first.what}") if first else None
-
-
-def _both(by_guard: _Refusal | None, by_runs: _Refusal | None) -> _Refusal | None:
-    """Say what the guard objects to, and what else the runs showed."""
-    if by_guard is None or by_runs is None:
-        return by_guard or by_runs
-    if by_runs.by_edits:  # the finding says so itself
-        return replace(by_guard, broken=by_runs.broken)
-    return replace(by_runs, why=f"{by_guard.why}. Besides: {by_runs.why}")
-
-
-def _some(names: Iterable[str]) -> str:
-    """Name the first few of a list."""
-    listed = sorted(names)
-    more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
-    return ", ".join(f"`{name}`" for name in listed[:5]) + more
 
 
 def _is_corrected(case: Case | None, corrected: frozenset[tuple[str, str]]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from domain.allowing import is_allowable
 from domain.events import COMMAND_PREFIX
@@ -88,12 +88,15 @@ def sentence(text: str, limit: int) -> str:
     return line if not line or line.endswith((".", "!", "?", "…", ":")) else f"{line}."
 
 
-def findings_list(findings: Sequence[Finding]) -> str:
-    """Return findings as a list: what refuses, then what was allowed; many other warnings are folded."""
+def findings_list(findings: Sequence[Finding], asked: Collection[str] = ()) -> str:
+    """Return findings as a list: what refuses, then what was allowed; many other warnings are folded.
+
+    `asked` are the ids that maintainers are asked about: the words of all of them would be enough.
+    """
     ordered = sorted(findings, key=lambda each: (each.severity != "critical", not each.allowed_by, each.rule))
     weighty = [each for each in ordered if each.severity is Severity.CRITICAL or each.allowed_by]
     shown = max(len(weighty), SHOWN)
-    listed = list(_findings(ordered[:MOST_FINDINGS]))
+    listed = list(_findings(ordered[:MOST_FINDINGS], asked))
     head, rest = listed[:shown], listed[shown:]
     beyond = max(0, len(ordered) - MOST_FINDINGS)
     if not rest:
@@ -101,16 +104,16 @@ def findings_list(findings: Sequence[Finding]) -> str:
     return f"{_as_many_as_fit(head)}\n\n{folded(f'{len(rest) + beyond} more', _as_many_as_fit(rest, beyond))}"
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[str]:
+def _findings(findings: Sequence[Finding], asked: Collection[str]) -> Iterator[str]:
     """Yield each as an item; why it matters is said once for many of the same kind."""
     said = ""
     for finding in findings:
-        yield _finding(finding, "" if finding.why == said else finding.why)
+        yield _finding(finding, "" if finding.why == said else finding.why, asked)
         said = finding.why
 
 
-def _finding(finding: Finding, why: str) -> str:
-    """Return one finding; where it refuses, with the command that lets it pass, if one does."""
+def _finding(finding: Finding, why: str, asked: Collection[str]) -> str:
+    """Return one finding; where it refuses, with the command that lets it pass, if that helps."""
     place = f"{finding.path}:{finding.line}" if finding.line > 0 else finding.path
     by = f", allowed by {code('@' + finding.allowed_by)}" if finding.allowed_by else ""
     said = (
@@ -119,8 +122,10 @@ def _finding(finding: Finding, why: str) -> str:
     ).rstrip()
     if finding.severity is not Severity.CRITICAL:
         return said
-    if is_allowable(finding):
+    if finding.id in asked:
         return f"{said}\n  A maintainer may allow it: `{COMMAND_PREFIX} allow {finding.id}`"
+    if is_allowable(finding):
+        return f"{said}\n  To allow it would not be enough: more stands against this change."
     return f"{said}\n  Nobody can waive this: it has to be mended."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from domain.allowing import asked_about
 from domain.budget import Standing, show_money
 from domain.claim import Claim
 from domain.model import Check, Money, RunStatus, Suspect, Task, TestRun, Verdict
@@ -80,6 +81,10 @@ class PullFacts:
     template: str = ""
 
 
+def _findings(verdict: Verdict) -> str:
+    return findings_list(verdict.findings, asked_about(verdict))
+
+
 def pull_body(facts: PullFacts) -> str:
     """Return the pull request's text: the harness' verdict first, the agent's words quoted throughout."""
     claim, verdict = facts.claim, facts.verdict
@@ -93,7 +98,9 @@ def pull_body(facts: PullFacts) -> str:
             section("The change", words_of(claim.changes)) if claim else "",
             section("How this was tested", _tested(facts)),
             section("Not verified", _not_verified(claim, verdict)),
-            section("Findings", findings_list(verdict.findings)) if verdict.findings else "",
+            section("Findings", findings_list(verdict.findings, asked_about(verdict)))
+            if verdict.findings
+            else "",
             section("Protected paths", _allowed(facts.allowed)) if facts.allowed else "",
             section("Cost and origin", "\n".join(f"- {line}" for line in _origin(facts) if line)),
             f"---\n{_NOTICE}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from domain.allowing import refusing
+from domain.allowing import asked_about, refusing
 from domain.budget import Standing, show_money
 from domain.claim import Claim, Restatement
 from domain.events import COMMAND_PREFIX
@@ -159,7 +159,7 @@ def verdict_detail(verdict: Verdict) -> str:
     is_said_below = first is not None and verdict.summary == f"{first.rule} in {first.path}: {first.what}"
     parts = ["" if is_said_below else inert(one_line(verdict.summary, 600))]
     if verdict.findings:
-        parts.append(findings_list(verdict.findings))
+        parts.append(findings_list(verdict.findings, asked_about(verdict)))
     if verdict.runs:
         table = run_table(verdict.runs)
         parts.append(folded("What was run before", table) if first else table)

@@ -126,6 +126,10 @@ class Runs:
         tree = self._trees.overlay(self._change.base_tree, self._change.tree, paths)
         return self._trees.with_texts(tree, texts) if texts else tree
 
+    def taken_back(self) -> list[str]:
+        """Return what the run of the original tests has as it was, in part or as a whole."""
+        return sorted({*self._side(), *(each.path for each in self.in_source)})
+
     def _side(self) -> list[str]:
         """Return what belongs to the tests: by its name, or since the suite runs a document's examples."""
         return [path for path in self._change.paths if is_test_side(path) or self._is_run(path)]

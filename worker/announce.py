@@ -147,10 +147,7 @@ def ending(reason: Reason, detail: str, cost: Money) -> str:
 def refused_for_good(detail: str, cost: Money) -> str:
     """Return the comment for a change that no maintainer's word could let through as it is."""
     headline, _ = ENDINGS[Reason.GUARD]
-    next_step = (
-        f"{_COMMAND} starts another attempt from a clean tree. What can be allowed may be allowed before, "
-        "where it is meant to be as it is."
-    )
+    next_step = f"{_COMMAND} starts another attempt from a clean tree; allowing findings would not be enough."
     return report.ended_comment(headline, detail, next_step, cost)
 
 

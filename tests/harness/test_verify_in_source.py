@@ -142,6 +142,7 @@ def test_a_cheat_beside_the_source_is_not(tmp_path: Path, inner: str, said: str)
     assert said in result.summary
 
 
+@pytest.mark.long
 def test_examples_in_docstrings_are_tests_where_the_suite_runs_them(tmp_path: Path) -> None:
     section = TestSection(command="python -m pytest --doctest-modules")
     fixed = LAMP.replace("x // 3", "x // 2").replace("    0\n", "    0\n    >>> half(4)\n    2\n")
@@ -157,5 +158,5 @@ def test_an_example_made_to_fit_is_not_believed(tmp_path: Path) -> None:
     wrong = LAMP.replace("x // 3", "x // 2 + 1").replace("    0\n", "    1\n")
     result = judge(tmp_path, {"lamp.py": LAMP}, {"lamp.py": wrong}, section)
 
-    assert isinstance(result, Verdict) and "With the original tests" in result.summary
-    assert any(finding.severity is Severity.CRITICAL for finding in result.findings) or result.broken
+    assert isinstance(result, Verdict) and "as it was, `lamp.py::lamp.half` fails" in result.summary
+    assert [finding.severity for finding in result.findings] == [Severity.CRITICAL]

@@ -17,7 +17,7 @@ from harness.guard.syntax.javascript_errors import (
     function_in,
     leaves_finally,
 )
-from harness.guard.syntax.javascript_probes import probed
+from harness.guard.syntax.javascript_probes import PROBING, probed
 from harness.guard.syntax.javascript_signs import overridden, paired, shadows
 from harness.guard.syntax.model import ALWAYS, Assertion, Call, Link, Sign, What
 from harness.guard.syntax.nodes import (
@@ -358,13 +358,7 @@ class JavaScript(Dialect):
             yield Sign(What.DANGER, "dangerouslySetInnerHTML", line)
         elif kind == "template_string":
             yield from hidden_in(node)
-        elif kind in {
-            "binary_expression",
-            "unary_expression",
-            "call_expression",
-            "member_expression",
-            "switch_statement",
-        }:
+        elif kind in PROBING:
             yield from probed(node, self)
 
 

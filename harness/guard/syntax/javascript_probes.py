@@ -15,6 +15,10 @@ from harness.guard.syntax.nodes import line_of, normal, text_of
 _LOOKS = re.compile(
     r".*(?:argv|execArgv|stack|\bfilename)\b.*\.(?:includes|indexOf|match|some|search|test|endsWith)|/.*/\.test|….test"
 )
+PROBING = frozenset(
+    {"binary_expression", "unary_expression", "call_expression", "member_expression", "switch_statement"}
+)
+"""Kinds of nodes that may ask."""
 _RUNNING = re.compile(r"(?i)jest|mocha|vitest|\btest|spec\b|\.test\b|runner|tape|jasmine")
 
 
