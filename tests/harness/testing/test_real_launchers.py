@@ -22,7 +22,8 @@ SEARCH = f"{PATH}:{Path.home()}/.cargo/bin"
 PYTHON = {
     "lamp.py": "def twice(x):\n    return x + 2\n",
     "tests/test_lamp.py": "import pytest\nfrom lamp import twice\n\n\n"
-    "def test_two():\n    assert twice(2) == 4\n\n\ndef test_five():\n    assert twice(5) == 10\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n",
+    "def test_two():\n    assert twice(2) == 4\n\n\n"
+    "def test_five():\n    assert twice(5) == 10\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n",
 }
 PYTEST = shutil.which("python3", path=PATH)
 COMMON = f"skip_install = true\nset_env = PYTHONPATH = {{toxinidir}}\nallowlist_externals = {PYTEST}\n"
