@@ -42,7 +42,7 @@ MAX_LISTED = 200
 _PERHAPS_THE_PLACE = frozenset(
     {
         *(ProblemKind.TOOL_MISSING, ProblemKind.IMPORT, ProblemKind.SERVICE, ProblemKind.TIMEOUT),
-        *(ProblemKind.RESOURCES, ProblemKind.UNREADABLE),
+        *(ProblemKind.RESOURCES, ProblemKind.UNREADABLE, ProblemKind.PLACE, ProblemKind.VERSION),
     }
 )
 """What may be wrong with the place where tests run; a look at the base tells it from the change's fault."""

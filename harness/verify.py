@@ -16,6 +16,7 @@ from harness.kept_baselines import Circumstances, KeptBaselines
 from harness.runs import BASE
 from harness.testing.cases import Observed
 from harness.testing.diagnosis import EnvironmentProblem, ProblemKind, diagnose, no_tests_found
+from harness.testing.left_out import with_left_out
 from harness.testing.plan import TestPlan
 from harness.testing.run import Checkouts, RunRequest, TestBench
 
@@ -85,6 +86,7 @@ class Verifier:
             if problem is None or problem.kind is not ProblemKind.TOOL_MISSING or plan.fallback is None:
                 break
             plan = plan.fallback
+        problem = with_left_out(problem, observed, lambda path: self._text(tree, path))
         return Baseline(
             commit=base_commit,
             tree=tree,
@@ -96,6 +98,9 @@ class Verifier:
             observed=observed,
             problem=problem,
         )
+
+    def _text(self, tree: str, path: str) -> str:
+        return (self._trees.read_file(tree, path) or b"").decode("utf-8", "replace")
 
     def plan(self, base_commit: str, config: RepoConfig) -> TestPlan | None:
         """Return how the base's suite would be run; nothing is. Raises GitError."""

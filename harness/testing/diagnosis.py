@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from domain.model import RunStatus
 from harness.testing.cases import Observed
+from harness.testing.problems import EnvironmentProblem, ProblemKind
+from harness.testing.signs import sign_in
 
-
-class ProblemKind(StrEnum):
-    """What is wrong with an environment."""
-
-    NO_TESTS = "no tests found"
-    TOOL_MISSING = "tool missing"
-    IMPORT = "import or module error"
-    SERVICE = "needs a service or network"
-    TIMEOUT = "times out"
-    NOT_EVIDENCE = "the test command proves nothing"
-    RESOURCES = "out of memory, disk or processes"
-    UNREADABLE = "could not tell"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentProblem:
-    """One diagnosis. `lines` are taken from the run's output; `fix` is a sentence for the maintainer."""
-
-    kind: ProblemKind
-    what: str
-    lines: tuple[str, ...]
-    fix: str
-
+__all__ = [
+    "EnvironmentProblem",
+    "ProblemKind",
+    "diagnose",
+    "missing_modules",
+    "never_loaded",
+    "no_tests_found",
+]
 
 _TOOL = re.compile(r"(?<![\w./@+-])([\w./@+-]{1,200}): (?:command )?not found")
 _NO_RUNNER = re.compile(r"No module named '?(pytest|unittest2|nose|tox|nox)'?\b")
@@ -51,6 +37,8 @@ _SERVICE = re.compile(
     r"|Connection refused|Temporary failure in name resolution"
     r"|Name or service not known|Network is unreachable|getaddrinfo|could not connect to server"
     r"|Could not resolve host"
+    r"|Cannot connect to the Docker daemon|docker\.sock|Can't connect to (?:local )?MySQL"
+    r"|ServerSelectionTimeout|could not translate host name|Max retries exceeded with url"
     r"|NewConnectionError|no such host|dial tcp).*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -83,9 +71,12 @@ def diagnose(observed: Observed) -> EnvironmentProblem | None:
         return None
     if run.status is RunStatus.FAILED and run.passed:
         return _mostly_unloaded(observed)
-    text = observed.output + "\n" + "\n".join(case.message for case in observed.cases.values())[:200_000]
+    text = (
+        f"{run.note}\n{observed.output}\n"
+        + "\n".join(case.message for case in observed.cases.values())[:200_000]
+    )
     if run.status is RunStatus.FAILED:
-        return _service(text) if _all_failed_by_service(observed) else _imports(text, observed)
+        return _all_red(text, observed)
     direct = {
         RunStatus.TIMED_OUT: _timed_out,
         RunStatus.NOT_EVIDENCE: _not_evidence,
@@ -93,7 +84,7 @@ def diagnose(observed: Observed) -> EnvironmentProblem | None:
     }
     if run.status in direct:
         return direct[run.status](observed)
-    for find in (_internal, _tool, _resources, _module, _service):
+    for find in (_stopped, _internal, _tool, _resources, _sign, _module, _service):
         problem = find(text)
         if problem is not None:
             return problem
@@ -111,6 +102,54 @@ def _mostly_unloaded(observed: Observed) -> EnvironmentProblem | None:
         return None
     count = f"{len(unloaded)} of {len(unloaded) + len(loaded)} test files cannot be loaded. "
     return replace(problem, what=count + problem.what)
+
+
+def _all_red(text: str, observed: Observed) -> EnvironmentProblem | None:
+    """Object where not one test passes, and each says that it lacks something of its environment."""
+    if _all_failed_by_service(observed):
+        return _service(text)
+    messages = [case.message for case in observed.cases.values() if case.outcome == "failed"]
+    if messages and all(map(_RESOURCES.search, messages)):
+        return _resources(text)
+    return sign_in(messages) or _imports(text, observed)
+
+
+def _sign(text: str) -> EnvironmentProblem | None:
+    return sign_in([text])
+
+
+def _stopped(text: str) -> EnvironmentProblem | None:
+    """Tell what the sandbox itself, or the kernel, has ended."""
+    match = re.search(
+        r"stopped by the sandbox: (memory|disk|output)|ended: the (memory|disk) limit was reached"
+        r"|^(?:.{0,200} )?(Killed)(?: +\S.{0,200})?$",
+        text,
+        re.MULTILINE,
+    )
+    if match is None:
+        return None
+    what = next(filter(None, match.groups()))
+    return EnvironmentProblem(
+        kind=ProblemKind.RESOURCES,
+        what=f"The tests were ended: {'memory, most likely' if what == 'Killed' else what}.",
+        lines=(match[0].strip()[:300],),
+        fix="Raise the sandbox's limits, or set `test.command` to a smaller part of the suite.",
+    )
+
+
+def _conftest(text: str) -> EnvironmentProblem | None:
+    """Say with what a conftest.py breaks: pytest calls it an import error, whatever it is."""
+    match = re.search(r"^ImportError while loading conftest '(?:[^'\n]*/)?([^/'\n]+)'", text, re.MULTILINE)
+    if match is None:
+        return None
+    raised = re.findall(r"^E +(\S.*)$", text[match.end() :], re.MULTILINE)
+    why = raised[-1].strip()[:200] if raised else "for no reason that was told"
+    return EnvironmentProblem(
+        kind=ProblemKind.IMPORT,
+        what=f"The tests cannot be loaded: {match[1]} breaks with {why}.",
+        lines=tuple(line.strip()[:300] for line in (match[0], *raised[-2:])),
+        fix="Make it load from a clean checkout (is a version wrong, a variable missing, or a build step?).",
+    )
 
 
 def _all_failed_by_service(observed: Observed) -> bool:
@@ -209,6 +248,8 @@ def _module(text: str) -> EnvironmentProblem | None:
             lines=_lines(_MODULE, text),
             fix="Install these dependencies where the tests run; there is no network during a run.",
         )
+    if (broken := _conftest(text)) is not None:
+        return broken
     if _IMPORT.search(text):
         return EnvironmentProblem(
             kind=ProblemKind.IMPORT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from harness.testing.plan import Reach, Runner, TestPlan
 from harness.testing.shell import Unreadable, parse
 
 OUTPUT_FILE = "fixwright-output.txt"
+_PNPM_TEST = re.compile(r"(?<![\w./-])(pnpm(?:[ \t]+-\S+)*)[ \t]+(?:test|t)(?=[ \t]|$)")
+"""Up to version 9, `pnpm test` takes options for its own; `pnpm run test` hands them on in all versions."""
 _SEPARATORS = {"TOX_OVERRIDE": ";"}
 
 
@@ -94,7 +97,7 @@ def _extended(plan: TestPlan, extension: Extension, narrowed: str, adapter: Adap
     command = plan.command
     tail = " ".join(filter(None, [extension.options, narrowed]))
     if plan.reach is Reach.SCRIPT:
-        return " ".join(filter(None, [command, tail]))
+        return " ".join(filter(None, [_PNPM_TEST.sub(r"\1 run test", command) if tail else command, tail]))
     if plan.reach is Reach.DASHES:
         return f"{command} -- {tail}" if tail else command
     call = find_call(command, adapter) if plan.reach is Reach.CALL else None

@@ -161,17 +161,12 @@ def test_a_suite_that_needed_a_setup_once_is_not_run_without_it_again(root: Path
 @pytest.mark.long
 def test_a_suite_whose_runner_is_yet_to_be_installed_is_not_run_before(root: Path, uid: int | None) -> None:
     rules = SetupRules(setting="nowhere.example", resolve=lambda host, port: [])
-    report = '{\\n  "stats": {}, "tests": [{"fullTitle": "a", "file": "/work/test/a.js"}]}'
-    mocha = {
-        ".npmrc": "install-links=true\n",
-        "oil/package.json": '{"name": "mocha", "version": "1.0.0", "bin": "./cli.js"}',
-        "oil/cli.js": f"#!/usr/bin/env node\nconsole.log('{report}');\n",
-    }
+    mocha = {"oil/package.json": '{"name": "mocha", "version": "1.0.0"}', "oil/cli.js": ""}
     files = {**mocha, "package.json": _package("mocha test", "mocha"), "test/a.js": "it('a', () => {});\n"}
     place = Place(root, uid, files, rules)
 
     place.attempt("true")
-    assert place.notes("baseline") == ["1 passed, 0 failed"]
+    assert "npm install" in place.notes("set-up")[0]
     assert _phases(place) == ["set-up", "baseline"]
 
 

@@ -59,7 +59,7 @@ class PhpunitAdapter(Adapter):
 
     def extension(self, arguments: Sequence[str] = ()) -> Extension:
         """Ask for the report in a file."""
-        return Extension(options=f"--log-junit {SCRATCH}/{_REPORT}", report=_REPORT)
+        return Extension(options=f"--order-by=default --log-junit {SCRATCH}/{_REPORT}", report=_REPORT)
 
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
         """Name the file: PHPUnit takes one only."""

@@ -49,7 +49,7 @@ class RspecAdapter(Adapter):
 
     def extension(self, arguments: Sequence[str] = ()) -> Extension:
         """Ask for the report beside the dots."""
-        options = f"--no-fail-fast --format json --out {SCRATCH}/{_REPORT} --format progress"
+        options = f"--no-fail-fast --order defined --format json --out {SCRATCH}/{_REPORT} --format progress"
         return Extension(env={"SPEC_OPTS": options}, report=_REPORT)
 
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:

@@ -45,7 +45,10 @@ class VitestAdapter(Adapter):
 
     def extension(self, arguments: Sequence[str] = ()) -> Extension:
         """Ask for the report in a file, beside the usual output."""
-        options = f"--reporter=default --reporter=json --outputFile.json={SCRATCH}/{_REPORT}"
+        options = (
+            "--sequence.shuffle=false --reporter=default --reporter=json"
+            f" --outputFile.json={SCRATCH}/{_REPORT}"
+        )
         return Extension(options=options, report=_REPORT)
 
     def narrowed(self, arguments: Sequence[str], paths: Sequence[str]) -> str:
