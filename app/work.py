@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
@@ -30,7 +31,8 @@ from app.settings import (
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
 from domain.errors import ConfigurationError, SandboxError, Unpriced
-from domain.ports import Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer
+from domain.policy import Serving
+from domain.ports import Forge, Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer, TaskQueue
 from domain.ports import PriceList as PriceLookup
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
@@ -85,17 +87,14 @@ GUEST_TOOLBOX = "/opt/fixwright/bin"
 
 
 def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop:
-    """Put the worker together. Raises ConfigurationError, SandboxError.
-
-    `redact` is what the log redacts with, too: it comes to know the tokens that are minted later.
-    """
+    """Put the worker together; `redact` is the log's, too. Raises ConfigurationError, SandboxError."""
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
     database = Database(settings.database_path, checkpoints=settings.checkpoints == "service")
     database.migrate()
     clock = SystemClock()
     queue = SqliteTaskQueue(database, clock, settings.labels)
     contracts = SqliteContracts(database, clock)
-    redact = redact or known_secrets(settings)
+    redact = redact or known_secrets(settings)  # it comes to know the tokens that are minted later
     forges = open_forges(settings, redact.lend)
     serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
@@ -110,7 +109,6 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     reviews = SqliteReviews(database, clock)
     desk = SignalDesk(queue, forges, serving, budget, errands=errands, clock=clock)
-    status = StatusDesk(queue=queue, ledger=ledger, caps=settings.caps, pages=settings.public_url)
     wait = settings.review_wait_seconds
     desk.reviews = ReviewDesk(queue=queue, forges=forges, reviews=reviews, clock=clock, wait_seconds=wait)
     shop = Shop(
@@ -137,9 +135,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         manners=_manners(settings),
         status_seconds=float(settings.status_seconds),
         pause=ModelPause(clock),
-        waiting=WaitingRoom(
-            queue=queue, forges=forges, desk=status, serving=serving, clock=clock, redact=redact
-        ),
+        waiting=_waiting_room(settings, queue, ledger, forges, serving, redact),
     )
     return Loop(
         shop,
@@ -147,6 +143,21 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         housekeeping=housekeeping(settings, shop, serving, database).keep,
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
+    )
+
+
+def _waiting_room(
+    settings: WorkerSettings,
+    queue: TaskQueue,
+    ledger: Ledger,
+    forges: Mapping[str, Forge],
+    serving: Serving,
+    redact: Redactor,
+) -> WaitingRoom:
+    """Return who tells people whose issues wait."""
+    desk = StatusDesk(queue=queue, ledger=ledger, caps=settings.caps, pages=settings.public_url)
+    return WaitingRoom(
+        queue=queue, forges=forges, desk=desk, serving=serving, clock=SystemClock(), redact=redact
     )
 
 

@@ -70,7 +70,7 @@ ENDINGS: dict[Reason, tuple[str, str]] = {
         f"add what that change gets wrong; then a maintainer writes {_COMMAND}.",
     ),
     Reason.ATTEMPTS_EXHAUSTED: (
-        "I made changes, but none of them could be verified. No pull request was opened.",
+        "None of my attempts came to anything that could be verified. No pull request was opened.",
         f"look at the runs above; {_COMMAND} starts another attempt from here.",
     ),
     Reason.GUARD: (

@@ -1,4 +1,4 @@
-"""Looks, before the first attempt, whether an issue is somebody else's already."""
+"""Looks whether an issue is somebody else's before the first attempt; lets those in who wait for room."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from itertools import islice
 
 import structlog
 
-from domain.errors import ForgeError, ForgeUnavailable
-from domain.manners import assigned_to, closing_pull, twin_of
+from domain.errors import ForgeError, ForgeUnavailable, StaleWrite
+from domain.manners import assigned_to, closing_pull, next_in_line, twin_of
 from domain.model import Task
-from domain.ports import Capability, Forge, ListingPulls, TaskQueue
+from domain.ports import Capability, Forge, Landing, ListingPulls, TaskQueue
+from domain.states import Trigger
 from harness.markdown import code
 
 log = structlog.get_logger(__name__)
@@ -50,3 +51,14 @@ def _pull_in_the_way(task: Task, forge: Forge) -> str:
         log.warning("open pull requests not looked at", task=task.id, error=str(error))
         return ""
     return f"The open pull request #{pull.number} says that it closes it." if pull else ""
+
+
+def make_use_of_room(ended: Task, queue: TaskQueue) -> None:
+    """Let the oldest task that waits for room among the pull requests look at once: one of them has ended."""
+    waiting = next_in_line(queue.tasks_at(ended.issue.forge, ended.issue.repository_id))
+    if waiting is None:
+        return
+    try:
+        queue.move(waiting, Trigger.DEFERRED, Landing(detail=waiting.detail))
+    except StaleWrite as error:
+        log.info("task was moved by somebody else", task=waiting.id, why=str(error))

@@ -21,7 +21,6 @@ from domain.events import (
     Uninteresting,
     Verb,
 )
-from domain.manners import next_in_line
 from domain.model import Permission, Reason, Task
 from domain.noted import CheckAsked, IssueChanged, IssueCommented, Noted
 from domain.operators import OPERATOR
@@ -44,6 +43,7 @@ from worker.approving import ApprovalDesk
 from worker.command_desk import ANSWERED, CommandDesk, is_for_us, show_seen
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
+from worker.politeness import make_use_of_room
 from worker.raising import BudgetDesk
 from worker.review_desk import ReviewDesk
 from worker.word_desk import WordDesk
@@ -185,18 +185,8 @@ class SignalDesk:
             return self._decide(signal)
         self._moved.append(task.id)
         if task.state in _AFTER_A_DRAFT and trigger in {Trigger.MERGED, Trigger.CANCELLED}:
-            self._make_use_of_room(task)
+            make_use_of_room(task, self._queue)
         return str(trigger)
-
-    def _make_use_of_room(self, ended: Task) -> None:
-        """Let the oldest task that waits for room among the pull requests look at once: one has ended."""
-        waiting = next_in_line(self._queue.tasks_at(ended.issue.forge, ended.issue.repository_id))
-        if waiting is None:
-            return
-        try:
-            self._queue.move(waiting, Trigger.DEFERRED, Landing(detail=waiting.detail))
-        except StaleWrite as error:
-            log.info("task was moved by somebody else", task=waiting.id, why=str(error))
 
     def _heed(self, task: Task, event: Event, permission: Permission) -> None:
         """Remember a wish for work that is under way already: an older cancel that comes after it is over."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import structlog
 
 from domain.approving import Gate, Waiting
-from domain.budget import Caps
 from domain.errors import (
     BranchMoved,
     ConfigurationError,
@@ -24,22 +22,17 @@ from domain.errors import (
     StoreUnavailable,
     Unpriced,
 )
-from domain.manners import HOUR, LOOK_AGAIN, UNPACED, PullPace, why_wait
+from domain.manners import HOUR, LOOK_AGAIN, why_wait
 from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason, Repository, Task
-from domain.policy import MAX_RECOVERIES, Serving
-from domain.ports import Clock, Forge, Landing, Ledger, PriceList, Purpose, TaskQueue, WatchLog
-from domain.ports.contracts import Contracts
-from domain.ports.reviewing import ReviewLog
+from domain.ports import Landing, Purpose
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger
-from domain.text import Redactor
 from harness.access import RepositoryAccess
-from harness.attempt import AttemptResult, AttemptRun, Bench, Order
+from harness.attempt import AttemptResult, AttemptRun, Order
 from harness.house import House, known_house
 from harness.interruption import InterruptibleSandbox
 from harness.meter import AttemptMeter
-from harness.presenting import Manners
-from harness.publish import PLAIN, Publisher
+from harness.publish import Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
@@ -50,65 +43,15 @@ from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
 from worker.listening import listening_to
-from worker.model_pause import ModelPause
-from worker.notices import Notices
-from worker.receipts import ReceiptClerk
 from worker.review_reading import read_reviews
 from worker.settle import Settler
-from worker.signals import SignalDesk
+from worker.shop import Shop as Shop
 from worker.status_board import StatusBoard
 from worker.status_desk import StatusDesk
 from worker.supervisor import Rhythm, Supervisor
 from worker.voice import Voice
-from worker.waiting_room import WaitingRoom
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
-    """What the worker works with; made once by the wiring."""
-
-    queue: TaskQueue
-    ledger: Ledger
-    forges: Mapping[str, Forge]
-    bench: Bench
-    clock: Clock
-    desk: SignalDesk
-    caps: Caps
-    model: str
-    price_of: PriceList
-    transcripts: Path
-    redact: Redactor
-    receipts: ReceiptClerk
-    watches: WatchLog
-    reviews: ReviewLog
-    serving: Serving
-    contracts: Contracts
-    lease_seconds: float
-    beat_seconds: float = 1.0
-    least_free_bytes: int = 0
-    max_task_retries: int = MAX_RECOVERIES
-    manners: Manners = PLAIN
-    pull_pace: PullPace = UNPACED
-    pause: ModelPause | None = None
-    waiting: WaitingRoom | None = None
-    status_seconds: float = 20.0
-    """At least so many seconds pass between two writings of a status comment."""
-
-    @property
-    def notices(self) -> Notices:
-        """What speaks for this worker's tasks."""
-        return Notices(
-            queue=self.queue,
-            ledger=self.ledger,
-            forges=self.forges,
-            redact=self.redact,
-            caps=self.caps,
-            reviews=self.reviews,
-            clock=self.clock,
-            pages=self.receipts.pages,
-        )
 
 
 class TaskWork:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from domain.errors import ForgeError
+from domain.errors import ForgeError, ForgeUnavailable
 from domain.model import Task
 from domain.policy import Serving, may_trigger
 from domain.ports import Clock, Forge, TaskQueue
@@ -51,7 +51,7 @@ class WaitingRoom:
     clock: Clock
     redact: Redactor
     _looked_at: float | None = None
-    _told: dict[int, tuple[str, datetime]] = field(default_factory=dict)
+    _told: dict[int, tuple[str, datetime | None]] = field(default_factory=dict)
 
     def tick(self) -> None:
         """Do a round, where the last one is a while ago. Raises StoreUnavailable."""
@@ -67,33 +67,35 @@ class WaitingRoom:
         tasks = [task for task in self.queue.tasks() if task.state is State.QUEUED]
         now, written = self.clock.now(), 0
         for task in sorted(tasks, key=lambda each: each.id):
-            if now - task.updated_at < BEGINS_SOON or not self._is_news(task, tasks, now):
+            news = f"{turn_of(task, tasks)} {task.not_before} {task.detail} {task.generation}"
+            if now - task.updated_at < BEGINS_SOON or not self._is_news(task, news, now):
                 continue
-            self._tell(task, now)
+            self._remember(task, news if self._tell(task, now) else "", now)
             written += 1
             if written == MOST_AT_ONCE:
                 return
             yield 0.0
 
-    def _is_news(self, task: Task, tasks: list[Task], now: datetime) -> bool:
+    def _is_news(self, task: Task, news: str, now: datetime) -> bool:
         """Tell whether a task's place has changed since it was told, and that is long enough ago."""
-        news = f"{turn_of(task, tasks)} {task.not_before} {task.detail} {task.generation}"
-        told, at = self._told.get(task.id, ("", datetime.min.replace(tzinfo=now.tzinfo)))
-        if told == news or now - at < AGAIN:
-            return False
+        told, at = self._told.get(task.id, ("", None))
+        return told != news and (at is None or now - at >= AGAIN)
+
+    def _remember(self, task: Task, news: str, now: datetime) -> None:
         if len(self._told) >= MOST_REMEMBERED:
             self._told.clear()
         self._told[task.id] = (news, now)
-        return True
 
-    def _tell(self, task: Task, now: datetime) -> None:
+    def _tell(self, task: Task, now: datetime) -> bool:
+        """Say it, or leave it unsaid for good; False where it is worth another try later."""
         forge = self.forges.get(task.issue.forge)
         if forge is None or not self.serving.serves(task.issue.forge, task.repository_name):
-            return
+            return True
         try:
             permission = forge.permission_of(task.issue.repository_id, task.requested_by)
         except ForgeError as error:
             log.warning("place in the queue not told", task=task.id, error=str(error))
-            return
-        if may_trigger(permission, task.requested_by):
-            Voice(forge, self.redact).status(task, status_page(self.desk.waiting(task, now)))
+            return not isinstance(error, ForgeUnavailable)
+        if not may_trigger(permission, task.requested_by):
+            return True
+        return Voice(forge, self.redact).status(task, status_page(self.desk.waiting(task, now)))

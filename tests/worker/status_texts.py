@@ -10,6 +10,7 @@ from domain.budget import ZERO
 from domain.model import Phase
 from tests.harness.text_makers import NOW
 from tests.worker.answer_texts import ATTEMPT, STANDING
+from worker import announce
 from worker.status_words import (
     PUBLISH,
     PhaseLine,
@@ -73,6 +74,16 @@ STATUSES: dict[str, Callable[[], str]] = {
         StatusFacts(
             headline="**Waiting for its turn:** 2nd of 5 in the queue.",
             next_step="I go on by myself. `/fixwright cancel` stops me.",
+            standing=STANDING,
+        )
+    ),
+    "status-model-refused": lambda: status_page(
+        StatusFacts(
+            headline="**Waiting for its turn:** next in the queue.",
+            detail=f"{announce.MODEL_REFUSED}\n\nAttempt 2 goes on from its last step.",
+            next_step="I go on by myself. `/fixwright cancel` stops me.",
+            phases=phase_lines(BEGUN),
+            attempt=OPEN,
             standing=STANDING,
         )
     ),

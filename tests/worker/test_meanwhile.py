@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from domain.budget import ZERO
-from domain.model import IssueRef, Outcome, Reason
+from domain.model import IssueRef, Outcome, Pull, PullProposal, Reason
 from domain.states import State
+from providers.local.forge import LocalForge
 from tests.worker.town import FIX, SHOW, WRITE, Stage, Town, caps, plays
 
 Act = Callable[[Town, IssueRef], object]
@@ -190,3 +192,31 @@ def test_a_merge_by_hand_while_the_agent_works_on(calc: Town) -> None:
     assert calc.stands == (State.DONE, None)
     assert len(calc.world.pulls(calc.repository.id)) == 1
     assert "**Merged.**" in calc.said(issue)[0].body
+
+
+@pytest.mark.long
+def test_a_draft_that_opens_while_the_work_is_cancelled_says_that_nobody_works_on_it(notes: Town) -> None:
+    issue = notes.issue("docs")
+
+    class CancelledMeanwhile:
+        def __init__(self, forge: LocalForge) -> None:
+            self.forge = forge
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.forge, name)
+
+        def ensure_pull(self, repository_id: str, proposal: PullProposal) -> Pull:
+            opened = self.forge.ensure_pull(repository_id, proposal)
+            notes.comment(issue, "/fixwright cancel")
+            loop.shop.desk.clear()
+            return opened
+
+    forge = CancelledMeanwhile(LocalForge(notes.root / "forge"))
+    loop = notes.loop(plays(WRITE), forge=forge)  # type: ignore[arg-type]
+    loop.turn()
+
+    assert notes.stands == (State.CANCELLED, Reason.WITHDRAWN)
+    (pull,) = notes.world.pulls(notes.repository.id)
+    said = notes.text(replace(issue, number=pull.number))
+    assert "The work was stopped in the moment in which this draft was opened." in said
+    assert "Ready" not in said and not loop.turn()

@@ -313,8 +313,10 @@ def test_a_forge_that_refuses_the_pull_request_for_good(notes: Town) -> None:
 
     notes.loop(plays(WRITE), forge=forge).turn()
 
-    assert notes.stands == (State.BLOCKED, Reason.ENVIRONMENT)
-    assert "could not be published" in notes.text(issue) and "pull" in notes.text(issue)
+    assert notes.stands == (State.BLOCKED, Reason.UNPUBLISHED)
+    said = notes.text(issue)
+    assert "**The work is done, but it could not be published.**" in said and "pull_requests: write" in said
+    assert "could not work on this here" not in said
     assert not notes.world.pulls(notes.repository.id)
     spent = notes.ledger.spent_on_task(notes.task.id)
 

@@ -282,6 +282,20 @@ def test_nothing_is_said_where_it_begins_soon_or_nobody_may_ask_for_it(notes: To
     assert statuses(notes, fresh) == []
 
 
+def test_a_forge_that_was_away_is_told_later(notes: Town) -> None:
+    issues = waiting(notes, 2)
+    away = FaultyForge(LocalForge(notes.root / "forge"), [Fault(method="ensure_comment", times=2)])
+    room = notes.loop(plays(WRITE), forge=away).shop.waiting
+    assert room is not None
+    list(room.steps())
+    assert [statuses(notes, issue) for issue in issues] == [[], []]
+    list(room.steps())
+    assert statuses(notes, issues[0]) == [], "not at once"
+    notes.clock.forward(seconds=AGAIN.total_seconds())
+    list(room.steps())
+    assert "2nd of 2" in status(notes, issues[1])
+
+
 def test_a_round_is_made_only_now_and_then(notes: Town) -> None:
     issues = waiting(notes, 4)
     room = notes.loop(plays(WRITE)).shop.waiting

@@ -257,6 +257,12 @@ TEXT_OF: dict[str, Callable[[], str]] = {
     "comment-not-reproducible": lambda: announce.ending(
         Reason.NOT_REPRODUCIBLE, announce.nothing_to_change(UNCHANGED, CLAIM), Decimal("0.0123")
     ),
+    "comment-unwanted": lambda: report.UNWANTED,
+    "comment-unpublished": lambda: announce.ending(
+        Reason.UNPUBLISHED,
+        announce.plain("The forge or git says: the branch is protected"),
+        Decimal("0.0123"),
+    ),
     **ANSWERS,
     **REVIEWS,
     **STATUSES,

@@ -139,7 +139,7 @@ def test_a_model_with_price_and_key(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("OPENAI_API_KEY", "sk-hunter2")
     lines = worst(model(worker(tmp_path, model="openai/gpt-4o")))
     assert {each.standing for each in lines.values()} == {Standing.OK}
-    assert "openai/gpt-4o: $2.5 in, $10 out, per million tokens" in lines["model price"].words
+    assert "openai/gpt-4o: $2.50 in, $10.00 out, per million tokens" in lines["model price"].words
     assert lines["model key"].words == "OPENAI_API_KEY is set" and "hunter2" not in str(lines)
 
 
