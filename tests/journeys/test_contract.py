@@ -87,7 +87,9 @@ def test_one_part_of_a_monorepo_and_a_label_and_a_category_of_its_own(square: Sq
     (commit, *_) = square.world.git.commits(repository.id, "bot/issue-1")
     assert commit.message.startswith("docs: ") and "\nSigned-off-by: " in commit.message
     asked = square.world.requested_reviewers(repository.id, pull.number)
-    assert {each.login for each in asked} == {"mika", "noor"}, "who asked for the work, and whom the file names"
+    assert {each.login for each in asked} == {"mika", "noor"}, (
+        "who asked for the work, and whom the file names"
+    )
 
     tidy = "sed -i 's/x + x/2 * x/' api.py && python3 -m pytest -q"
     second = square.talk(repository, doing(square.case, bash(tidy)), body="Write double with a product.")
