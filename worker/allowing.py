@@ -43,7 +43,8 @@ class AllowanceDesk:
         )
         if isinstance(decision, AllowRefusal):
             waiting = next(iter(self._left(task)), "")
-            self._say(task, f"{decision}-{_key(waiting)}", announce.not_allowed(decision, waiting))
+            kind = "-".join(filter(None, (decision, _key(waiting))))
+            self._say(task, kind, announce.not_allowed(decision, waiting))
             return f"allow: {decision}", False
         if self.queue.allow(task, decision, by=command.actor, comment_id=command.comment_id):
             log.info("change or finding allowed", task=task.id, change=decision, by=command.actor.login)

@@ -67,6 +67,8 @@ class StoreJournal:
     def __post_init__(self) -> None:
         self.restatement, self.claim = self.queue.report(self.attempt)
         self.steps = [*self.transcript.steps()]
+        if self.listening is not None:
+            self.listening.begin(self.steps)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[PhaseNote]:

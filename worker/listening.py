@@ -20,31 +20,29 @@ HEARD = "heard"
 """Key of a step's record: ids of the comments that the agent was given before that step."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Listening:
     """Gives each comment once, also over restarts: what was given stands in the next step's record.
 
-    A forge that cannot be asked now is asked again after the next step.
+    `at_first` are the comments of which a new attempt is told in its brief. A forge that cannot be asked now
+    is asked again before the next step.
     """
 
     task: Task
     forge: Forge
     desk: SignalDesk
     halt: Halt
+    at_first: Sequence[Comment] = ()
     known: set[str] = field(default_factory=set)
     given: list[str] = field(default_factory=list)
     is_behind: bool = False
 
-    def knowing(self, comments: Sequence[Comment], records: Iterable[Mapping[str, object]]) -> Listening:
-        """Note what the attempt knows when it begins, or goes on after a restart by the records of its steps.
-
-        `comments` are those of which a new attempt is told at first.
-        """
+    def begin(self, records: Iterable[Mapping[str, object]]) -> None:
+        """Note what the attempt knows at its beginning, or after a restart, by the records of its steps."""
         heard = [ids for record in records if isinstance(ids := record.get(HEARD), list)]
-        self.given = [] if heard else [each.id for each in comments]
+        self.given = [] if heard else [each.id for each in self.at_first]
         self.known = {str(each) for ids in heard for each in ids} | set(self.given)
         self.is_behind = bool(heard)
-        return self
 
     def new_words(self) -> tuple[str, ...]:
         """Return what maintainers have written since, oldest first. Raises StoreUnavailable, Stopped."""
@@ -75,8 +73,3 @@ class Listening:
         """Return the ids of comments that were given and stand in no record yet."""
         given, self.given = self.given, []
         return given
-
-
-def listening_to(task: Task, forge: Forge, desk: SignalDesk, halt: Halt) -> Listening:
-    """Return who listens to the people on a task's issue."""
-    return Listening(task=task, forge=forge, desk=desk, halt=halt)

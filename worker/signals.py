@@ -37,10 +37,10 @@ from domain.ports import Clock, Forge, Landing, Signal, TaskQueue
 from domain.reviewing import ReviewEvent
 from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger, is_legal
-from worker import announce
 from worker.allowing import AllowanceDesk
 from worker.approving import ApprovalDesk
 from worker.command_desk import ANSWERED, CommandDesk, is_for_us, show_seen
+from worker.edits import tell_during_the_work
 from worker.errands import ErrandDesk
 from worker.places import PlaceDesk
 from worker.politeness import make_use_of_room
@@ -155,7 +155,7 @@ class SignalDesk:
         if isinstance(signal.event, CommandGiven) and "\n" in signal.event.text.strip():
             self.words.note(task)
         if isinstance(signal.event, IssueChanged) and signal.event.action == "edited":
-            return self._on_edit(task)
+            return tell_during_the_work(task, self._forge_of(task))
         if isinstance(signal.event, CheckAsked):
             return self._on_check(task, signal.event)
         permission = self._permission(signal, task)
@@ -233,19 +233,6 @@ class SignalDesk:
         if decision == Trigger.RESUMED:
             self._moved.append(task.id)
         return decision
-
-    def _on_edit(self, task: Task) -> str:
-        """Say once in each run that another text of the issue is not what is worked on.
-
-        Not of each text: its author may be anybody, and could have us write as many comments.
-        """
-        forge = self._forge_of(task)
-        issue = forge.issue(task.issue)
-        now = snapshot_hash(issue.title, issue.body)
-        if task.state is not State.RUNNING or now == snapshot_hash(task.title, task.body):
-            return "nothing to do: not being worked on, or the same text"
-        forge.add_comment(task.issue, f"edited-{task.id}-{task.generation}", announce.EDITED)
-        return "said that the earlier text is worked on"
 
     def _on_check(self, task: Task, event: CheckAsked) -> str:
         """Take the wish to run our check on the draft again for the wish for another attempt."""

@@ -25,7 +25,6 @@ from domain.errors import (
 from domain.manners import HOUR, LOOK_AGAIN, why_wait
 from domain.model import Attempt, Outcome, Publication, PublicationKind, Reason, Repository, Task
 from domain.ports import Landing, Purpose
-from domain.snapshot import snapshot_hash
 from domain.states import State, Trigger
 from harness.access import RepositoryAccess
 from harness.attempt import AttemptResult, AttemptRun, Order
@@ -36,13 +35,14 @@ from harness.publish import Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import announce, politeness, readiness
+from worker import politeness, readiness
 from worker.difference import keep_difference
+from worker.edits import tell_at_the_start
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
 from worker.halt import Halt
 from worker.journal import StoreJournal
-from worker.listening import listening_to
+from worker.listening import Listening
 from worker.review_reading import read_reviews
 from worker.settle import Settler
 from worker.shop import Shop as Shop
@@ -197,7 +197,7 @@ class TaskWork:
         if self._went_on_publishing(repository, access):
             return None
         self._board.begin(self._attempt)
-        self._tell_of_edits()
+        tell_at_the_start(task, self._forge, self._settler.voice)
         meter = AttemptMeter(
             ledger=shop.ledger,
             task=task,
@@ -223,16 +223,6 @@ class TaskWork:
             shop.queue.move(task, Trigger.RELEASED, Landing(not_before=now + LOOK_AGAIN, detail=wait))
         return bool(wait)
 
-    def _tell_of_edits(self) -> None:
-        """Say once of each later text of the issue that it is not what is worked on."""
-        task, issue = self._task, self._forge.issue(self._task.issue)
-        if readiness.is_edited(task, issue):
-            now = snapshot_hash(issue.title, issue.body)
-            log.info(
-                "issue edited since", task=task.id, works_on=snapshot_hash(task.title, task.body), now=now
-            )
-            self._settler.voice.once(task, f"edited-{now[:16]}", announce.EDITED)
-
     def _attempt_run(
         self, repository: Repository, access: RepositoryAccess, meter: AttemptMeter
     ) -> AttemptResult:
@@ -240,7 +230,6 @@ class TaskWork:
         task = shop.queue.task(self._task.id)  # its branch may have come into being just now
         asked = read_reviews(task, attempt, self._forge, shop.reviews)
         comments = self._forge.comments(task.issue)
-        past = self._transcript(attempt).steps()
         order = Order(
             task=task,
             attempt=attempt,
@@ -269,7 +258,7 @@ class TaskWork:
             tell=lambda text: self._settler.voice.say(task, "remark", text),
             board=self._board,
             caps=shop.caps,
-            listening=listening_to(self._task, self._forge, shop.desk, self._halt).knowing(comments, past),
+            listening=Listening(self._task, self._forge, shop.desk, self._halt, comments),
             keep_labels=partial(shop.contracts.keep_labels, task.issue.forge, task.issue.repository_id),
         )
         called = shop.ledger.calls_on_attempt(attempt.id)
@@ -282,12 +271,11 @@ class TaskWork:
 
     def _heed_the_model(self, result: AttemptResult, *, has_called: bool) -> None:
         """Leave the model alone where its provider refuses the service, and go on where it has answered."""
-        if self._shop.pause is None:
-            return
-        if result.model_refused:
-            self._shop.pause.refused(result.detail)
-        elif has_called and result.outcome not in {Outcome.TRANSIENT, Outcome.INTERRUPTED}:
-            self._shop.pause.worked()
+        pause = self._shop.pause
+        if pause is not None and result.model_refused:
+            pause.refused(result.detail)
+        elif pause and has_called and result.outcome not in {Outcome.TRANSIENT, Outcome.INTERRUPTED}:
+            pause.worked()
 
     def _transcript(self, attempt: Attempt) -> Transcript:
         return Transcript(transcript_path(self._shop.transcripts, attempt), self._shop.redact)

@@ -33,14 +33,15 @@ class WordDesk:
             return "nothing to do: written by a machine"
         if task.state is State.QUEUED:
             return "heard: for the attempt that begins next"
+        is_answer = task.state is State.BLOCKED and task.reason is Reason.NEEDS_INFORMATION
+        if task.state is not State.RUNNING and not is_answer:
+            return f"nothing to do: the task is {task.state}"
         may_write = may_trigger(forge.permission_of(task.issue.repository_id, event.actor), event.actor)
         if task.state is State.RUNNING:
             if not may_write:
                 return "nothing to do: people without write access instruct nobody"
             self.note(task)
             return "heard: the agent reads it before its next step"
-        if task.state is not State.BLOCKED or task.reason is not Reason.NEEDS_INFORMATION:
-            return f"nothing to do: the task is {task.state}"
         if not may_write and forge.issue(task.issue).author.id != event.actor.id:
             return "nothing to do: neither its author nor a maintainer answers"
         return self._go_on(task, event)

@@ -249,6 +249,10 @@ class Talk:
         self.square.wait(look, lambda: f"{words!r} in {[each.body for each in self.ours(on)]}")
         return found[-1]
 
+    def comment_with(self, words: str) -> Comment:
+        """Return the service's newest comment with these words."""
+        return next(each for each in reversed(self.ours()) if words in each.body)
+
     def count(self, words: str, *, on: int | None = None) -> int:
         """Return how many of the service's comments have these words."""
         return sum(words in each.body for each in self.ours(on))

@@ -18,7 +18,7 @@ def test_a_mistake_is_said_with_line_and_column_and_work_goes_on_when_it_is_mend
     repository = square.library(config="labels:\n  defect: bug\naproval: plan\n")
     talk = square.talk(repository, writing(square.case, LINE))
     talk.label("docs")
-    said = talk.says("`.fixwright.yml` has a problem.").replace("\u2060", "")
+    said = talk.says("**The repository's `.fixwright.yml` has a problem.**").replace("\u2060", "")
     assert ".fixwright.yml:3:1:" in said and "`approval`" in said.replace("'approval'", "`approval`"), said
     talk.rests(State.BLOCKED, Reason.CONFIG)
     assert talk.heard == [], "nothing was spent"
@@ -30,7 +30,7 @@ def test_a_mistake_is_said_with_line_and_column_and_work_goes_on_when_it_is_mend
 
 
 def test_a_budget_above_the_services_is_held_at_the_services_and_a_lower_one_counts(square: Square) -> None:
-    config = "max_cost_per_task_usd: 50.0\nmax_iterations: 1\n"
+    config = "max_cost_per_task_usd: 50.0\nmax_iterations: 2\n"
     talk = square.talk(square.library(config=config), doing(square.case, bash("ls"), bash("ls -a")))
     talk.label("docs")
     first = square.cast.hold(talk.build, 0)
@@ -80,14 +80,16 @@ def test_one_part_of_a_monorepo_and_a_label_and_a_category_of_its_own(square: Sq
     first = square.talk(repository, doing(square.case, bash("pwd; printf 'Doubles.\\n' > README.md")))
     first.label("docs")
     first.rests(State.IN_REVIEW)
-    assert "/work/packages/api\\n" in first.heard[-1], "its commands begin there"
+    assert "exit code 0\\n/work/packages/api" in first.heard[-1], "its commands begin there"
     pull = first.pull
     assert pull.head_branch == "bot/issue-1" and pull.title.startswith("docs: ")
     assert "## Why" in pull.body and "- [ ] I have read the rules" in pull.body
     (commit, *_) = square.world.git.commits(repository.id, "bot/issue-1")
     assert commit.message.startswith("docs: ") and "\nSigned-off-by: " in commit.message
     asked = square.world.requested_reviewers(repository.id, pull.number)
-    assert [each.login for each in asked] == ["noor"]
+    assert {each.login for each in asked} == {"mika", "noor"}, (
+        "who asked for the work, and whom the file names"
+    )
 
     tidy = "sed -i 's/x + x/2 * x/' api.py && python3 -m pytest -q"
     second = square.talk(repository, doing(square.case, bash(tidy)), body="Write double with a product.")

@@ -15,7 +15,7 @@ WHO_PAYS = "The first in the list pay the odd cents."
 WAITS = Reason.AWAITING_APPROVAL
 
 
-def test_an_approved_plan_becomes_a_draft(square: Square) -> None:
+def test_a_plan_with_a_maintainers_thumb_up_becomes_a_draft(square: Square) -> None:
     talk = square.talk(square.library(config="approval: plan\n"), writing(square.case, WHO_PAYS))
     talk.label("docs")
     plan = talk.says("**The plan, waiting for a maintainer's word.**")
@@ -27,7 +27,8 @@ def test_an_approved_plan_becomes_a_draft(square: Square) -> None:
     talk.says("Commands are for people with write access")
     assert talk.task.state is State.BLOCKED
 
-    talk.say("/fixwright approve")
+    square.world.react(talk.comment_with("**The plan, waiting").id, square.stranger, "+1")
+    square.world.react(talk.comment_with("**The plan, waiting").id, square.maintainer, "+1")
     talk.says("** I begin to work by it.")
     talk.rests(State.IN_REVIEW)
     assert talk.pull.is_draft and talk.attempts == 1

@@ -114,6 +114,16 @@ def test_other_words_allow_nothing(notes: Town, words: str, by: str, answer: str
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("word", ["0123456789" * 4, "RH002-0123456789abcdef", "nonsense"])
+def test_a_word_where_nothing_waits_is_answered_as_well(notes: Town, word: str) -> None:
+    issue = notes.issue("docs")
+    notes.loop(plays("ls")).turn()
+    notes.comment(issue, f"/fixwright allow {word}")
+    notes.loop(plays("ls")).turn()
+    assert "**Nothing is allowed.**" in notes.text(issue), notes.decisions()
+
+
+@pytest.mark.long
 def test_permission_is_asked_when_the_word_is_heard(notes: Town) -> None:
     issue, name = stopped(notes)
     notes.comment(issue, f"/fixwright allow {name}")
