@@ -220,6 +220,10 @@ class _Recorder:
         """Write the step down."""
         self.transcript.append({**record, "step": step})
 
+    def listen(self) -> tuple[str, ...]:
+        """Nobody says anything meanwhile."""
+        return ()
+
     def should_stop(self) -> bool:
         """Go on; Ctrl-C ends the process."""
         return False
