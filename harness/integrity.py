@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from domain.errors import ConfigurationError, GitError
@@ -10,7 +10,7 @@ from domain.model import Category, Finding, Severity
 from domain.repo_config import FILE_NAME, parse_repo_config
 from harness.change import check_change, scan_secrets
 from harness.git.borrowed import Checkout
-from harness.git.patching import Patched
+from harness.git.patching import LOOSE, Patched
 from harness.guard.change import Change, read_change
 from harness.guard.check import guard
 
@@ -75,19 +75,35 @@ def judge_trees(checkout: Checkout, trees: Patched, base: str, purpose: Purpose)
 
 
 def _fitted(checkout: Checkout, patch: bytes) -> tuple[str, Patched]:
-    """Return what a patch fits, and the trees. Raises GitError: why it does not fit the working copy."""
-    if checkout.git_dir is not None:
+    """Return what a patch fits, and the trees. Raises GitError: why it does not fit the working copy.
+
+    A patch is only taken for one that begins or ends without context when all else fails: it could be
+    applied twice then.
+    """
+    head = _head(checkout)
+    tries: list[tuple[str, Callable[[], Patched]]] = [
+        (WORKING_COPY, lambda: checkout.with_patch(patch)),
+        (TAKEN_BACK, lambda: checkout.without_patch(patch)),
+        (WORKING_COPY, lambda: checkout.with_patch(patch, None, LOOSE)),
+    ]
+    if head:
+        tries.insert(0, (HEAD, lambda: checkout.with_patch(patch, head)))
+        tries.insert(3, (HEAD, lambda: checkout.with_patch(patch, head, LOOSE)))
+    problems: dict[str, GitError] = {}
+    for base, attempt in tries:
         try:
-            return HEAD, checkout.with_patch(patch, checkout.mirror.tree_of(checkout.commit(HEAD)))
-        except GitError:
-            pass  # a patch for what is not committed yet, or a repository without a commit
+            return base, attempt()
+        except GitError as error:
+            problems.setdefault(base, error)
+    raise problems[WORKING_COPY]
+
+
+def _head(checkout: Checkout) -> str:
+    """Return the tree of the last commit, "" where there is none."""
     try:
-        return WORKING_COPY, checkout.with_patch(patch)
-    except GitError as error:
-        try:
-            return TAKEN_BACK, checkout.without_patch(patch)
-        except GitError:
-            raise error from None
+        return checkout.mirror.tree_of(checkout.commit(HEAD))
+    except GitError:
+        return ""
 
 
 def _range(checkout: Checkout, expression: str) -> tuple[str, str, str]:

@@ -23,7 +23,7 @@ from harness.testing.plan import TestPlan
 from harness.trial import Trial
 
 CASES, JUDGED, REPOSITORY = "cases.jsonl", "judged.jsonl", "repository.git"
-CASE_REF, FIX_REF = "cases", "fixes"
+CASE_REF, FIX_REF, BASE_REF = "cases", "fixes", "bases"
 NO_BUG = "its message speaks of no bug"
 _GIVEN_UP = frozenset(
     {RunStatus.TIMED_OUT, RunStatus.COULD_NOT_RUN, RunStatus.NO_TESTS, RunStatus.NOT_EVIDENCE}
@@ -129,9 +129,12 @@ class Builder:
         mirror.set_ref(f"{CASE_REF}/{identity}", sha)
         whole = mirror.commit(fixed, [], f"{identity}: with the fix", when=datetime.fromtimestamp(0, UTC))
         mirror.set_ref(f"{FIX_REF}/{identity}", whole)
+        base = mirror.commit(parent, [], f"{identity}: as it was", when=datetime.fromtimestamp(0, UTC))
+        mirror.set_ref(f"{BASE_REF}/{identity}", base)
         return {
             **self._facts(found, identity, config),
             **seen,
+            "base_commit": base,
             "bug_commit": sha,
             "bug_tree": bug,
             "fixed_tree": fixed,
@@ -183,6 +186,7 @@ class Builder:
             "gold_files": gold,
             "gold_functions": functions,
             "test_files": list(found.test_files),
+            "test_side": list(found.tests),
             "flags": {"names_gold_file": names_a_file(report, gold), "text_is_of_the_fix": True},
             "directory": config.working_directory,
         }

@@ -59,3 +59,46 @@ def profile(
 
     settings = load_common_settings()
     typer.echo(show(settings.data_dir / "transcripts", settings.database_path, as_json=as_json), nl=False)
+
+
+_CASES = typer.Argument(help="A directory that `fixwright eval build` made.")
+_OUT = typer.Option("--out", help="Directory for results; run again to go on.")
+_LIMIT = typer.Option("--limit", min=1, help="How many cases.")
+_YES = typer.Option("--yes", help="Spend up to the bound that is printed, without being asked.")
+_JSON = typer.Option("--json", help="Print JSON instead of a table.")
+
+
+@evaluation.command("ablation")
+def ablation(
+    cases: Annotated[Path, _CASES],
+    out: Annotated[Path, _OUT] = Path("fixwright-ablation"),
+    strategies: Annotated[
+        str, typer.Option("--strategies", help="Of localization, comma separated.")
+    ] = "null,grep,bm25,symbols,full",
+    limit: Annotated[int, _LIMIT] = 10,
+    yes: Annotated[bool, _YES] = False,
+    as_json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Let the same agent work on cases with each stage of localization. Spends money, after asking."""
+    from app.evaluation.models import AGENT, Order, compare, ways_of
+
+    order = Order(cases=cases, out=out, ways=ways_of(AGENT, strategies), limit=limit, yes=yes)
+    typer.echo(compare(order, as_json=as_json), nl=False)
+
+
+@evaluation.command("baseline")
+def baseline(
+    cases: Annotated[Path, _CASES],
+    out: Annotated[Path, _OUT] = Path("fixwright-baseline"),
+    strategies: Annotated[
+        str, typer.Option("--strategies", help="Of localization, comma separated.")
+    ] = "full",
+    limit: Annotated[int, _LIMIT] = 10,
+    yes: Annotated[bool, _YES] = False,
+    as_json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Ask the model for a patch in one call per case, without tools. Spends money, after asking."""
+    from app.evaluation.models import ONE_SHOT, Order, compare, ways_of
+
+    order = Order(cases=cases, out=out, ways=ways_of(ONE_SHOT, strategies), limit=limit, yes=yes)
+    typer.echo(compare(order, as_json=as_json), nl=False)

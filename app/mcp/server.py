@@ -113,7 +113,7 @@ def answer(desk: Desk, name: str, arguments: Mapping[str, object]) -> CallToolRe
         return _error(
             f"{name}: failed inside ({type(error).__name__}); the server's standard error says more"
         )
-    text = json.dumps(result)
+    text = json.dumps(result, ensure_ascii=False).encode("utf-8", "replace").decode()  # names may be no text
     if len(text) > LARGEST_ANSWER:
         return _error(f"{name}: the answer would have {len(text)} characters; ask for less at a time")
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))

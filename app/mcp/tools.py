@@ -53,6 +53,7 @@ class Desk:
     def __init__(self, root: Path, index: Path) -> None:
         """Take the repository's top directory, and a file for what was read of its sources."""
         self.root = root.resolve()
+        self._called = root.absolute()
         self._index = index
 
     def call(self, asked: Arguments) -> Result:
@@ -88,17 +89,15 @@ class Desk:
             if asked.commits:
                 judged = judge_range(checkout, asked.commits, _purpose(asked))
             else:
-                judged = judge_patch(
-                    checkout, asked.patch.encode("utf-8", "surrogateescape"), _purpose(asked)
-                )
+                judged = judge_patch(checkout, asked.patch.encode("utf-8", "replace"), _purpose(asked))
         return _judgement(judged)
 
     def apply_transactional_patch(self, asked: ApplyTransactionalPatch) -> Result:
         """Apply a patch as a whole or not at all."""
-        patch = asked.patch.encode("utf-8", "surrogateescape")
+        patch = asked.patch.encode("utf-8", "replace")
         if asked.dry_run:
             with looking_at(self.root, upwards=False) as checkout:
-                judged = judge_trees(checkout, checkout.with_patch(patch), WORKING_COPY, _purpose(asked))
+                judged = judge_trees(checkout, checkout.fitted(patch), WORKING_COPY, _purpose(asked))
             return {"applied": False, "dry_run": True, **_judgement(judged)}
         workspace = TransactionalWorkspace(self.root, purpose=_purpose(asked))
         check = SuiteCheck.before(self.root) if asked.run_tests else None
@@ -133,9 +132,9 @@ class Desk:
     def _path(self, given: str) -> str:
         """Return a path of a file in the repository. Raises ConfigurationError for every other."""
         pure = PurePosixPath(given)
-        if pure.is_absolute():
+        for top in (self.root, self._called) if pure.is_absolute() else ():
             with suppress(ValueError):
-                pure = pure.relative_to(self.root)
+                pure = pure.relative_to(top)
         if pure.is_absolute() or not pure.parts or {"..", ".git"} & set(pure.parts) or "\0" in given:
             raise ConfigurationError(
                 f"file: {given[:200]!r} is not in the repository; give a path from its root"

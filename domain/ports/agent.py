@@ -39,7 +39,8 @@ class Brief:
     that is lower than the agent's own. `directory` is where its commands begin, "" for the root. With
     `sum_up`, the account of an attempt that reached a limit, the agent does no work: it sums up what that
     tells. With `plan_first` it restates the issue, heeding the instructions, and ends there. `answers` holds
-    what was asked about the issue before, and what its author wrote since.
+    what was asked about the issue before, and what its author wrote since. With `one_shot` it answers with a
+    patch in a single call, and runs nothing.
     """
 
     category: Category
@@ -63,13 +64,14 @@ class Brief:
     sum_up: str = ""
     plan_first: bool = False
     answers: str = ""
+    one_shot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
     """How the agent's run ended. `claim` is set only when it handed in a well-formed report.
 
-    `summary` is the answer to a brief that asked to sum up.
+    `summary` is the answer to a brief that asked to sum up, or for a patch in one shot.
     """
 
     restatement: Restatement | None

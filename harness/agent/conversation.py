@@ -19,6 +19,7 @@ from harness.agent.environment import RemoteEnvironment
 from harness.agent.link import Link
 from harness.agent.loop import WorkLoop
 from harness.agent.model import PaidModel
+from harness.agent.one_shot import one_shot
 from harness.agent.protocol import Message
 from harness.agent.provider import Provider
 from harness.agent.restating import ask_for_restatement
@@ -46,6 +47,8 @@ class Conversation:
         if brief.sum_up:
             return self._sum_up(brief)
         self._caller.deadline = time.monotonic() + self._settings.wall_seconds
+        if brief.one_shot:
+            return self._one_shot(brief)
         restatement, steps = restatement_in(brief.resume_messages), last_step(brief.resume_messages)
         resumed = working_conversation(brief.resume_messages)
         if resumed and not brief.plan_first:
@@ -72,6 +75,14 @@ class Conversation:
             limit = error.limit if isinstance(error, CapReached) else None
             return AgentReport(restatement=None, claim=None, stopped_by=limit, stop_detail=str(error))
         return AgentReport(restatement=None, claim=None, summary=summary)
+
+    def _one_shot(self, brief: Brief) -> AgentReport:
+        try:
+            answer = one_shot(self._caller, self._link, brief, self._delimiter)
+        except (CapReached, ContextOverflow) as error:
+            limit = error.limit if isinstance(error, CapReached) else None
+            return AgentReport(restatement=None, claim=None, stopped_by=limit, stop_detail=str(error))
+        return AgentReport(restatement=None, claim=None, summary=answer, steps=1)
 
     def _restate(self, brief: Brief, steps: int) -> tuple[Restatement | None, int]:
         opening: list[Message] = [

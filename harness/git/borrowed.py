@@ -13,7 +13,7 @@ from pathlib import Path
 from domain.errors import GitError
 from harness.git.environment import ATTRIBUTES
 from harness.git.mirror import Mirror
-from harness.git.patching import Patched, patched
+from harness.git.patching import LOOSE, REVERSE, Patched, patched
 from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import repository_path
 
@@ -36,6 +36,8 @@ class Checkout:
         """Return the commit that a branch, tag, hash or the like means. Raises GitError."""
         if self.git_dir is None:
             raise GitError(f"{self.root} is no git repository: it has no {name[:100]!r}")
+        if not name.isprintable():
+            raise GitError(f"not a name of a commit: {name[:100]!r}")
         done = self.mirror.runner.call(
             Place(git_dir=self.git_dir),
             "rev-parse",
@@ -58,14 +60,36 @@ class Checkout:
                 runner.run(place, "update-index", "--add", "--remove", "-z", "--stdin", stdin=records)
             return runner.run(place, "write-tree").decode().strip()
 
-    def with_patch(self, patch: bytes, base_tree: str | None = None) -> Patched:
+    def fitted(self, patch: bytes) -> Patched:
+        """Return what a patch makes of the working copy, however carelessly it was cut. Raises GitError."""
+        try:
+            return self.with_patch(patch)
+        except GitError as error:
+            if self.has_already(patch):
+                raise GitError("the patch is in the working copy already") from None
+            try:
+                return self.with_patch(patch, None, LOOSE)
+            except GitError:
+                raise error from None
+
+    def has_already(self, patch: bytes) -> bool:
+        """Tell whether a patch could be taken back from the working copy."""
+        for options in ((), (LOOSE,)):
+            try:
+                self.without_patch(patch, *options)
+            except GitError:
+                continue
+            return True
+        return False
+
+    def with_patch(self, patch: bytes, base_tree: str | None = None, *options: str) -> Patched:
         """Return what a patch makes of a tree (None: of the working copy as it is). Raises GitError."""
         base = (lambda _: base_tree) if base_tree is not None else self.as_it_is
-        return patched(self.mirror, patch, base)
+        return patched(self.mirror, patch, base, *options)
 
-    def without_patch(self, patch: bytes) -> Patched:
+    def without_patch(self, patch: bytes, *options: str) -> Patched:
         """Return what a patch that the working copy has already has made of it. Raises GitError."""
-        taken_back = patched(self.mirror, patch, self.as_it_is, reverse=True)
+        taken_back = patched(self.mirror, patch, self.as_it_is, REVERSE, *options)
         return Patched(base_tree=taken_back.tree, tree=taken_back.base_tree, paths=taken_back.paths)
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 LARGEST_PATCH = 32 * 2**20
 """Bytes of a patch that is read."""
 
+REVERSE = "-R"
+LOOSE = "--unidiff-zero"
+"""A hunk may begin or end without context anywhere, not at the file's beginning and end alone."""
+
 _HEADERS = re.compile(
     rb"^(?:--- (?P<old>[^\t\r\n]+).*\n\+\+\+ (?P<new>[^\t\r\n]+)|diff --git (?P<both>.+))", re.MULTILINE
 )
@@ -36,24 +40,22 @@ class Patched:
     paths: tuple[str, ...]
 
 
-def patched(
-    mirror: Mirror, patch: bytes, base_of: Callable[[Sequence[str]], str], *, reverse: bool = False
-) -> Patched:
+def patched(mirror: Mirror, patch: bytes, base_of: Callable[[Sequence[str]], str], *options: str) -> Patched:
     """Apply a patch as a whole or not at all; the context of each hunk must be there, if on other lines.
 
-    `base_of` returns the tree to start from, given the paths that matter. Raises GitError, in git's words.
+    `base_of` returns the tree to start from, given the paths that matter; `options` are REVERSE and LOOSE.
+    Raises GitError, in git's words.
     """
     if len(patch) > LARGEST_PATCH:
         raise GitError(f"the patch has {len(patch)} bytes, more than the {LARGEST_PATCH} that are read")
     reading = _reading(patch)
-    turn = ["-R"] if reverse else []
     try:
-        return _patched(mirror, patch, base_of, [*reading, *turn])
+        return _patched(mirror, patch, base_of, [*reading, *options])
     except GitError as error:
         if _MISCOUNTED not in str(error):
             raise
         try:
-            return _patched(mirror, patch, base_of, [*reading, *turn, "--recount"])
+            return _patched(mirror, patch, base_of, [*reading, *options, "--recount"])
         except GitError:
             raise error from None
 
@@ -71,7 +73,7 @@ def _reading(patch: bytes) -> list[str]:
         reading = ["-p0"] if header["both"][:half] == header["both"][half + 1 :] else reading
     lines = patch.split(b"\n")
     if any(line.startswith(b"@@") for line in lines) and not any(line.startswith(b" ") for line in lines):
-        reading.append("--unidiff-zero")
+        reading.append(LOOSE)
     return reading
 
 

@@ -102,10 +102,11 @@ class TransactionalWorkspace:
             try:
                 yield transaction
             except BaseException as error:
-                begun.tree.restore(root)
+                self._restore(root, begun)
                 transaction.close(Ending.TAKEN_BACK, str(error) or type(error).__name__)
                 self._end(transaction, begun)
                 raise
+            self._require_same(root, begun)
             transaction.close(Ending.KEPT, "nothing spoke against it")
             self._end(transaction, begun)
 
@@ -119,7 +120,10 @@ class TransactionalWorkspace:
             if begun is None:
                 return None
             aside = self._journal.aside(begun)
-            saved = begun.tree.restore(root, aside, begun.planned())
+            try:
+                saved = begun.tree.restore(root, aside, begun.planned())
+            except OSError as error:
+                raise TransactionError(f"{self.root}: could not be put back: {error}") from None
             transaction = Transaction(self.root, root, begun, None)
             transaction.put_aside = (saved, str(aside) if saved else "")
             transaction.close(Ending.RECOVERED, "its process ended before it did")
@@ -133,6 +137,30 @@ class TransactionalWorkspace:
             if begun is not None:
                 self._journal.drop(begun)
             return begun is not None
+
+    def _restore(self, root: int, begun: OpenTransaction) -> None:
+        """Put everything back. Raises TransactionError where that cannot be done; the journal stays then."""
+        self._require_same(root, begun)
+        try:
+            begun.tree.restore(root)
+        except OSError as error:
+            raise TransactionError(
+                f"{self.root}: could not be put back ({error}); what it was is in {begun.folder}, and "
+                "`fixwright workspace recover` tries again"
+            ) from None
+
+    def _require_same(self, root: int, begun: OpenTransaction) -> None:
+        """Raise TransactionError where another directory has taken the tree's place."""
+        opened_one = os.fstat(root)
+        try:
+            there = self.root.stat()
+        except OSError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (opened_one.st_dev, opened_one.st_ino):
+            raise TransactionError(
+                f"{self.root}: was moved or removed meanwhile; move it back, or make it anew, then "
+                f"`fixwright workspace recover` fills it from {begun.folder}"
+            )
 
     def _end(self, transaction: Transaction, begun: OpenTransaction) -> None:
         if transaction.receipt is not None:
@@ -159,9 +187,9 @@ class Transaction:
 
         Raises PolicyRefusal for what it refuses, GitError for a patch that does not fit, OSError.
         """
-        content = patch.encode("utf-8", "surrogateescape") if isinstance(patch, str) else patch
+        content = os.fsencode(patch) if isinstance(patch, str) else patch
         with looking_at(self.root, upwards=False) as checkout:
-            trees = checkout.with_patch(content)
+            trees = checkout.fitted(content)
             changes = checkout.mirror.changes(trees.base_tree, trees.tree)
             if self._purpose is not None:
                 self._judge(judge_trees(checkout, trees, WORKING_COPY, self._purpose))

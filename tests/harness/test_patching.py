@@ -67,6 +67,20 @@ def test_everything_that_git_writes_comes_back(place: Path) -> None:
         assert set(made.paths) == {"picture", "text", "a name\twith a tab", "link", "tool"}
 
 
+@pytest.mark.long
+def test_a_patch_without_context_after_it_fits_and_is_not_applied_twice(place: Path) -> None:
+    added = "--- a/text\n+++ b/text\n@@ -3,1 +3,2 @@\n line 3\n+line 3 and a half\n"
+    wanted = TEXT.replace("line 3\n", "line 3\nline 3 and a half\n", 1)
+    with looking_at(place) as checkout:
+        made = checkout.fitted(added.encode())
+        assert checkout.mirror.read_file(made.tree, "text") == wanted.encode()
+
+        (place / "text").write_text(wanted)
+        whole = "--- a/text\n+++ b/text\n@@ -3,2 +3,3 @@\n line 3\n+line 3 and a half\n line 4\n"
+        with pytest.raises(GitError, match="in the working copy already"):
+            checkout.fitted(whole.encode())
+
+
 REFUSED = {
     "half of it": f"--- a/text\n+++ b/text\n{HUNK}--- a/text2\n+++ b/text2\n@@ -1 +1 @@\n-x\n+y\n",
     "other context": "--- a/text\n+++ b/text\n@@ -1,2 +1,2 @@\n line one\n-line 2\n+LINE 2\n",

@@ -245,6 +245,26 @@ def test_a_symlink_out_of_the_tree_is_refused(tree: Path) -> None:
     assert "CHANGE-SYMLINK" in TransactionalWorkspace(tree).apply(patch).reason
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_tree_that_is_moved_away_is_not_called_taken_back(tree: Path, anew: bool) -> None:
+    before = image(tree)
+
+    def check(root: Path) -> CheckResult:
+        root.rename(root.with_name("elsewhere"))
+        if anew:
+            root.mkdir()
+        return CheckResult(passed=False, summary="no")
+
+    with pytest.raises(TransactionError, match="was moved or removed meanwhile"):
+        TransactionalWorkspace(tree).apply(FIX, check)
+
+    if not anew:
+        tree.mkdir()
+    recover(tree, keep=False, as_json=False)
+    assert image(tree) == before
+
+
 # -- whatever happens in between ----------------------------------------------------------------------
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from app.evaluation import lines
-from app.evaluation.build import Order, build
+from app.evaluation.build import build
 from app.evaluation.candidates import Candidate, candidate, speaks_of_a_bug
 from app.evaluation.candidates import history as commits_of
 from app.evaluation.gold import names_a_file, touched_definitions
@@ -17,52 +16,13 @@ from app.evaluation.walks import Walk
 from domain.errors import ConfigurationError
 from harness.git import GitRunner, Mirror
 from harness.git.borrowed import looking_at
+from tests.app.evaluation.history import HALF, SOURCE, STEPS, TEST, make_history, order
 from tests.harness.git_world import person
-
-TOOLS = Path(__file__).resolve().parents[3] / ".tools"
-SOURCE = "def twice(n):\n    return n + n\n\n\ndef half(n):\n    return n // 2\n"
-TEST = "from calc import half, twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"
-HALF = "\n\ndef test_half():\n    assert half(3) == 1.5\n"
-STEPS: list[tuple[str, Mapping[str, str]]] = [
-    ("First", {"calc.py": SOURCE, "test_calc.py": TEST, "CHANGES.md": "none\n"}),
-    (
-        "Fix half of odd numbers (#12)\n\nhalf(3) gives 1, see calc.py.",
-        {
-            "calc.py": SOURCE.replace("n // 2", "n / 2"),
-            "test_calc.py": TEST + HALF,
-            "CHANGES.md": "half is right\n",
-        },
-    ),
-    ("Add thrice", {"calc.py": SOURCE.replace("n // 2", "n / 2") + "\n\ndef thrice(n):\n    return 3 * n\n"}),
-    ("Fix typo", {"CHANGES.md": "half is right now\n"}),
-    (
-        "Fix nothing that a test shows",
-        {"calc.py": SOURCE.replace("n // 2", "n / 2.0"), "test_calc.py": TEST + HALF + "\n# more\n"},
-    ),
-    (
-        "Fix it badly",
-        {"calc.py": SOURCE.replace("n // 2", "n / 3"), "test_calc.py": TEST + HALF + "\n# two\n"},
-    ),
-]
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
-    place = tmp_path / "calc"
-    place.mkdir()
-    person("init", "-q", "-b", "main", ".", at=place)
-    for message, files in STEPS:
-        for path, text in files.items():
-            (place / path).write_text(text)
-        person("add", "-A", at=place)
-        person("commit", "-q", "-m", message, at=place)
-    return place
-
-
-def order(history: Path, limit: int = 20) -> Order:
-    """Return an order for all of a history."""
-    out = history.parent / "cases"
-    return Order(repository=history, out=out, limit=limit, scan=100, tools=[TOOLS])
+    return make_history(tmp_path / "calc")
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +44,7 @@ def test_a_fix_becomes_a_case_and_every_other_commit_says_why_not(history: Path)
         str(each["subject"]): each["why"] for each in lines.read(history.parent / "cases" / "judged.jsonl")
     }
     assert judged == {
-        "First": "has no parent",
+        "First": "its message speaks of no bug",
         "Fix half of odd numbers (#12)": "",
         "Add thrice": "its message speaks of no bug",
         "Fix typo": "changes no source that was there",
