@@ -8,7 +8,7 @@ PYTEST ?= $(BIN)/python -m pytest
 # Every process of ours starts a good deal faster from compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-journeys check setup memory crash kills load spend-proof bench-door bench-sandbox \
+.PHONY: demo test test-long test-journeys test-browser check setup memory crash kills load spend-proof bench-door bench-sandbox \
 	bench-stop bench-stream bench-localize guard-bench verdict-bench redteam redteam-bites docs forges snapshots clean
 
 demo: setup
@@ -119,3 +119,7 @@ bench-localize: setup
 # Streams of a task to many idle listeners: memory, how soon news arrive, a SIGTERM.  make bench-stream CLIENTS=90
 bench-stream: setup
 	@$(BIN)/python -m evals.bench_stream --clients "$(or $(CLIENTS),50)"
+
+# Every page and button of the console in Debian's Chromium, at two widths and in two schemes; skipped without it.
+test-browser: setup
+	@$(BIN)/python -m pytest -m browser tests/browser

@@ -91,6 +91,7 @@ def _environment(clock: Clock) -> jinja2.Environment:
     )
     environment.filters.update(
         money=_money,
+        dollars=lambda amount: "–" if amount is None else f"${amount:,.4f}",
         line=lambda text, limit=160: one_line(text, limit),
         prose=lambda text, limit=6000: clip(visible(text), limit),
         exact=lambda text, limit=20_000: clip(revealed(text), limit),

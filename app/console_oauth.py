@@ -166,7 +166,7 @@ class GithubLogin:
         places = frozenset(place for name in self._served if (place := self._writable(name, token)))
         if not places:
             raise LoginRefused(
-                f"{actor.login} may write to none of the repositories that are served here, and cannot log in."
+                f"{actor.login} may write to none of the repositories that are served here: no login."
             )
         return Person(forge=self.forge, actor=actor, places=places)
 

@@ -158,7 +158,8 @@ def read_tasks(reading: Reading, choice: Choice, page: int) -> TaskPage:
     page = max(1, min(page, pages))
     order = "turn" if choice.states == (State.QUEUED,) else "newest"
     lines = reading.board.lines(choice, order=order, limit=PAGE, offset=(page - 1) * PAGE)
-    return TaskPage(lines=_live(reading, lines, (page - 1) * PAGE), page=page, pages=pages, total=total)
+    before = (page - 1) * PAGE if order == "turn" else None
+    return TaskPage(lines=_live(reading, lines, before), page=page, pages=pages, total=total)
 
 
 def read_places(reading: Reading, scope: Scope = None) -> PlacePage:
@@ -288,15 +289,17 @@ def _last(subject: str, at: datetime | None, words: str) -> Sign:
 
 def _listed(reading: Reading, scope: Scope, *states: State, order: str, limit: int = SHOWN) -> list[LiveLine]:
     choice = Choice(states=states, scope=scope)
-    return _live(reading, reading.board.lines(choice, order=order, limit=limit))
+    lines = reading.board.lines(choice, order=order, limit=limit)
+    return _live(reading, lines, 0 if order == "turn" else None)
 
 
-def _live(reading: Reading, lines: list[BoardLine], before: int = 0) -> list[LiveLine]:
+def _live(reading: Reading, lines: list[BoardLine], before: int | None) -> list[LiveLine]:
+    """Add what is next to each line; `before` counts those ahead where they stand in the queue's order."""
     return [
         LiveLine(
             line=line,
             next_step=next_step(line.task),
-            position=before + at if line.task.state is State.QUEUED else 0,
+            position=0 if before is None else before + at,
             phase=_phase(reading, line),
         )
         for at, line in enumerate(lines, start=1)

@@ -28,6 +28,7 @@ from domain.model import (
     Usage,
     Verdict,
 )
+from domain.policy import Serving
 from domain.ports import Admission, Delivery, Intent, Landing
 from domain.receipt import Receipt, hash_of, payload_of
 from domain.states import Trigger
@@ -68,12 +69,18 @@ class Story:
         self.queue = SqliteTaskQueue(database, self.clock)
         self.ledger = SqliteLedger(database, self.clock)
         self.receipts = SqliteReceipts(database, self.clock)
+        self.serving = Serving(
+            repositories=frozenset({"local:acme/shop"}), own_ids={}, labels={"bug": Category.BUG}
+        )
+        self.replay_admission = Admission.SIGNAL
         self._number = 0
 
-    def labelled(self, title: str, body: str = "Steps: …", *, repository: str = "acme/shop") -> Task:
+    def labelled(
+        self, title: str, body: str = "Steps: …", *, repository: str = "acme/shop", place: str = "42"
+    ) -> Task:
         """Let a maintainer label an issue, and return its task."""
         self._number += 1
-        issue = IssueRef(forge="local", repository_id="42", number=self._number)
+        issue = IssueRef(forge="local", repository_id=place, number=self._number)
         event = IssueLabelled(
             issue=issue,
             repository_name=repository,

@@ -39,7 +39,7 @@ class Page:
         self.go(path)
         self.one("#password").send_keys(password)
         self.one("form[action='/console/login'] button").click()
-        self.until("return location.pathname.startsWith('/console') && !document.querySelector('#password')")
+        self.until("return location.pathname != '/console/login' && !document.querySelector('#password')")
 
     def one(self, css: str) -> Any:
         from selenium.webdriver.common.by import By
@@ -66,7 +66,8 @@ class Page:
         self.run(AXE.read_text())
         found = self.driver.execute_async_script(
             "const done = arguments[0];"
-            "axe.run(document, {resultTypes: ['violations']}).then(r => done(r.violations), e => done([String(e)]));"
+            "axe.run(document, {resultTypes: ['violations']})"
+            ".then(found => done(found.violations), error => done([{id: String(error), nodes: []}]));"
         )
         return [
             f"{each['id']}: {node['html'][:200]} {node.get('failureSummary', '')[:300]}"

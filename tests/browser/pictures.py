@@ -1,4 +1,4 @@
-"""Takes the pictures of the console that the documentation shows: python -m tests.browser.pictures [DIRECTORY]."""
+"""Takes the console's pictures for the documentation: python -m tests.browser.pictures [DIRECTORY]."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def main() -> int:
             for name, path in PAGES.items():
                 for width in (1280, 375):
                     for scheme in ("light", "dark"):
-                        page.look(width, scheme, 900 if width == 1280 else 760)
+                        page.look(width, scheme, 760)
                         page.go(path).picture(directory / f"{name}-{width}-{scheme}.png", whole=is_whole)
     return 0
 

@@ -90,7 +90,7 @@ STEPS = (
         "First the function that the issue names, and who uses it.",
         "view fairshare/split.py 1-12; search split_evenly .",
         0,
-        '     4\tdef split_evenly(total_cents, people):\n     5\t    """Return what each of `people` pays."""\n'
+        '     4\tdef split_evenly(total_cents, people):\n     5\t    """What each one pays."""\n'
         "     8\t    share = total_cents // people\n     9\t    return [share] * people\n\n"
         "./fairshare/split.py:4\n./fairshare/bill.py:31\n./tests/test_split.py:7",
     ),

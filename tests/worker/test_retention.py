@@ -51,7 +51,12 @@ def transcripts(town: Town, keeping: Keeping = ALL, **later: float) -> list[str]
     town.clock.forward(**later)
     for _ in keep_transcripts(town.root / "transcripts", town.queue, town.clock, keeping):
         pass
-    return sorted(path.name for path in (town.root / "transcripts").iterdir())
+    kept = {path.name for path in (town.root / "transcripts").iterdir()}
+    differences = {name for name in kept if name.endswith(".diff")}
+    assert {name.partition(".")[0] for name in differences} <= {
+        name.partition(".")[0] for name in kept - differences
+    }
+    return sorted(kept - differences)
 
 
 # -- transcripts --------------------------------------------------------------------------------------
