@@ -24,7 +24,7 @@ test: setup
 	@$(if $(TESTS),:,$(PYTEST) -n 2 --dist loadgroup -m "not long" tests/journeys $(MODEL_STACK))
 
 test-long: setup
-	@$(PYTEST) -n 3 -m "long and not journey"
+	@$(PYTEST) -n 3 -m "long and not journey and not browser"
 
 # Whole runs of the service: scenarios, kills, stops, GitHub.
 test-journeys: setup
@@ -123,4 +123,4 @@ bench-stream: setup
 
 # Every page and button of the console in Debian's Chromium, at two widths and in two schemes; skipped without it.
 test-browser: setup
-	@$(BIN)/python -m pytest -m browser tests/browser
+	@$(PYTEST) -m browser tests/browser

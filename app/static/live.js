@@ -22,7 +22,16 @@
     list.appendChild(step);
   });
   source.addEventListener("phase", function (event) {
-    if (phase) phase.textContent = event.data;
+    var steps = document.querySelectorAll(".rail li");
+    var isOver = true;
+    steps.forEach(function (step) {
+      var isNow = step.getAttribute("data-phase") === event.data;
+      isOver = isOver && !isNow;
+      step.className = isNow ? "now" : isOver ? "over" : "later";
+      if (isNow) step.setAttribute("aria-current", "step");
+      else step.removeAttribute("aria-current");
+      if (isNow && phase) phase.textContent = step.firstElementChild.textContent;
+    });
   });
   source.addEventListener("moved", function () {
     source.close();

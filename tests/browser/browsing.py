@@ -28,6 +28,7 @@ class Page:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def go(self, path: str) -> Page:

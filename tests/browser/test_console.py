@@ -193,6 +193,7 @@ def test_steps_appear_while_the_agent_works(operator: Page, service: WebProcess,
     append(path, {"phase": "verify", "at": "2026-03-04T12:00:00+00:00"})
     operator.until("return document.getElementById('step-5')")
     operator.until("return document.getElementById('live-phase').textContent === 'Verify'")
+    assert operator.run("return document.querySelector('.rail [aria-current]').dataset.phase") == "verify"
     assert operator.run("return document.querySelectorAll('#step-4').length") == 1
     assert operator.run("return window.hit") is None
     assert operator.violations() == NOTHING_WRONG
