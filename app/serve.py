@@ -112,8 +112,8 @@ def build(
     ending = ending or Ending()
     console = console_of(settings, database, clock, tell=writer.store, is_ending=lambda: ending.is_asked)
     mounted = {}
-    if settings.console_token.get_secret_value():
-        mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending))
+    if settings.console_token.get_secret_value() or settings.api_open:
+        mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending, dialects))
     return create_app(door, writer, console, settings.data_dir, mounted=mounted)
 
 

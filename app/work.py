@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
@@ -29,8 +30,11 @@ from app.settings import (
 )
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
+from domain.budget import utc_day
 from domain.errors import ConfigurationError, SandboxError, Unpriced
-from domain.ports import Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer
+from domain.model import Money
+from domain.policy import Serving
+from domain.ports import Clock, Forge, Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer
 from domain.ports import PriceList as PriceLookup
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
@@ -57,6 +61,7 @@ from harness.toolbox import COMMANDS, TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.contracts import SqliteContracts
 from store.database import Database
+from store.guest_runs import GuestRuns
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
@@ -100,12 +105,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
-    inbox = SqliteInbox(database, settings.labels)
-    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock)
-    errands = ErrandDesk(
-        queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock, commands=commands
-    )
-    errands.inbox = inbox
+    errands = _errands(settings, SqliteInbox(database, settings.labels), queue, forges, serving)
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     reviews = SqliteReviews(database, clock)
@@ -140,6 +140,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         waiting=WaitingRoom(
             queue=queue, forges=forges, desk=status, serving=serving, clock=clock, redact=redact
         ),
+        guests=partial(_guest_room, settings, GuestRuns(database), clock),
     )
     return Loop(
         shop,
@@ -148,6 +149,27 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
     )
+
+
+def _errands(
+    settings: WorkerSettings,
+    inbox: SqliteInbox,
+    queue: SqliteTaskQueue,
+    forges: Mapping[str, Forge],
+    serving: Serving,
+) -> ErrandDesk:
+    """Return who does what concerns no single task."""
+    clock = SystemClock()
+    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock, queue=queue)
+    is_swept = settings.sweep_minutes > 0
+    desk = ErrandDesk(queue, forges, serving, is_swept=is_swept, clock=clock, commands=commands)
+    desk.inbox = inbox
+    return desk
+
+
+def _guest_room(settings: WorkerSettings, runs: GuestRuns, clock: Clock) -> Money:
+    """Return what is left of today's dollars for the runs of guests."""
+    return settings.api_guest_daily_usd - runs.spent_on(utc_day(clock.now()))
 
 
 def _manners(settings: WorkerSettings) -> Manners:

@@ -43,7 +43,7 @@ from harness.publish import PLAIN, Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import announce, politeness, readiness
+from worker import announce, guest_room, politeness, readiness
 from worker.difference import keep_difference
 from worker.fresh_look import FreshLook, Hindrance
 from worker.gate import PublishGate, is_moved_on
@@ -95,6 +95,7 @@ class Shop:
     waiting: WaitingRoom | None = None
     status_seconds: float = 20.0
     """At least so many seconds pass between two writings of a status comment."""
+    guests: guest_room.Room | None = None
 
     @property
     def notices(self) -> Notices:
@@ -263,6 +264,7 @@ class TaskWork:
             price=price,
             model=shop.model,
         )
+        guest_room.tighten(meter, task, self._attempt, shop.guests, shop.ledger)
         return self._attempt_run(repository, access, meter)
 
     def _stands_back(self) -> bool:
@@ -276,6 +278,7 @@ class TaskWork:
         is_up = any(each.pull_number for each in shop.queue.publications(task.id))
         is_up = is_up and bool(readiness.live_branch(task, self._forge))
         wait = "" if is_up else why_wait(shop.contracts.pull_count(task, now - HOUR), shop.pull_pace)
+        wait = wait or guest_room.why_wait(task, shop.guests)
         if wait:
             shop.queue.move(task, Trigger.RELEASED, Landing(not_before=now + LOOK_AGAIN, detail=wait))
         return bool(wait)
@@ -391,8 +394,7 @@ class TaskWork:
         publisher, queue = self._settler.publisher, self._shop.queue
         words = {word.change for word in queue.allowances(self._task.id)}
         asked = Waiting(gate=Gate.PUBLISH, name=ready.tree, attempt_id=self._opened().id)
-        was_asked_about = asked.word in words
-        if publisher is None or ready.done_at or not was_asked_about:
+        if publisher is None or ready.done_at or asked.word not in words:
             return False
         access.during(Purpose.FETCH, publisher.mirror.fetch)
         if not is_moved_on(publisher.mirror, ready, (ready.base_branch, base)):
