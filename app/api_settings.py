@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
@@ -36,6 +37,12 @@ class ApiSettings(GuestSettings):
         le=1000,
         description="Runs of guests of the open API that may be under way at once.",
         examples=["2"],
+    )
+    metrics_access: Literal["token", "loopback"] = Field(
+        default="token",
+        description="Who may read /metrics: token, who sends the operator's token as a bearer; loopback, "
+        "also who asks from this machine without a proxy in between.",
+        examples=["token"],
     )
     api_origins: Origins = Field(
         default=frozenset(),
