@@ -11,6 +11,7 @@ import typer
 
 from app.deploy.commands import deploy
 from app.evaluation.commands import evaluation
+from app.tasks_cli.commands import add_task_commands
 from domain.errors import ConfigurationError, FixwrightError
 from domain.model import Category
 
@@ -18,7 +19,6 @@ cli = typer.Typer(
     name="fixwright",
     help="A standing service that turns a labelled issue into a verified draft pull request.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -104,6 +104,7 @@ receipt = typer.Typer(
 )
 cli.add_typer(receipt, name="receipt")
 cli.add_typer(deploy, name="deploy")
+add_task_commands(cli)
 
 
 @receipt.command("list")

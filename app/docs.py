@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from app.cli_page import cli_page
 from app.commands_page import commands_page
 from app.contract_page import contract_page
 from app.settings_page import settings_page
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BLOCKS: dict[str, tuple[Path, Callable[[], str]]] = {
     "states": (ROOT / "docs/explanation/design.md", lambda: f"```mermaid\n{chart()}\n```"),
+    "cli": (ROOT / "docs/reference/cli.md", cli_page),
     "commands": (ROOT / "docs/reference/commands.md", commands_page),
     "repository-config": (ROOT / "docs/reference/repository-config.md", contract_page),
     "settings": (ROOT / "docs/reference/settings.md", settings_page),

@@ -14,6 +14,7 @@ from app.group_commit import DeliveryWriter, NotStored
 from app.refusal import Headers, Refused, SenderGone
 from app.request_body import BodyReader
 from domain.events import Event, IssueLabelled, Uninteresting
+from domain.guests import is_account
 from domain.hashing import feed
 from domain.noted import Noted
 from domain.ports import Admitted, Clock, Delivery, WebhookDialect
@@ -77,13 +78,15 @@ class Door:
 
     def _understand(self, dialect: WebhookDialect, headers: Headers, body: bytes) -> Delivery:
         try:
+            event = dialect.parse(body, headers)
+            _check_actor(event)
             return Delivery(
                 provider=dialect.name,
                 delivery_id=dialect.delivery_id(headers),
                 body_sha256=_sha256(body),
                 body=body,
                 received_at=self._clock.now(),
-                event=dialect.parse(body, headers),
+                event=event,
             )
         except ValueError as error:
             raise Refused(HTTPStatus.BAD_REQUEST, str(error)[:200]) from None
@@ -124,6 +127,12 @@ def _check_form(method: str, headers: Headers) -> None:
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "content type")
     if any(name == b"content-encoding" for name, _ in headers):
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "content encoding")
+
+
+def _check_actor(event: Event) -> None:
+    """Refuse an account that is called as those are who have none. Raises ValueError."""
+    if not isinstance(event, Uninteresting) and not is_account(event.actor):
+        raise ValueError("the sender's id is none of a forge's")
 
 
 def _kind(event: Event) -> str:

@@ -25,6 +25,7 @@ def configure_logging(log_format: str, *, redact: Redact = str, stream: TextIO |
     out = stream or sys.stdout
     as_json = log_format == "json" or (log_format == "auto" and not out.isatty())
     chain: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,

@@ -20,6 +20,7 @@ from app.group_commit import DeliveryWriter
 from app.http_limits import Ending, PunctualHttp, PunctualServer
 from app.intake import Door
 from app.log import configure_logging
+from app.metrics.wiring import metrics_of
 from app.request_body import BodyReader
 from app.settings import WebSettings, load_web_settings
 from app.wake import Bell
@@ -112,9 +113,10 @@ def build(
     ending = ending or Ending()
     console = console_of(settings, database, clock, tell=writer.store, is_ending=lambda: ending.is_asked)
     mounted = {}
-    if settings.console_token.get_secret_value():
-        mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending))
-    return create_app(door, writer, console, settings.data_dir, mounted=mounted)
+    if settings.console_token.get_secret_value() or settings.api_open:
+        mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending, dialects))
+    more = [metrics_of(settings, database)]
+    return create_app(door, writer, console, settings.data_dir, mounted=mounted, more=more)
 
 
 def webhook_dialects() -> dict[str, WebhookDialect]:

@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.api_settings import ApiSettings, GuestSettings
 from app.console_settings import ConsoleSettings
 from app.forge_options import PluginSettings
 from app.github_settings import GithubAddress, GithubSettings, is_app_given
@@ -142,7 +143,7 @@ class CommonSettings(BaseSettings):
         return {variable(name): _shown(name, getattr(self, name)) for name in sorted(type(self).model_fields)}
 
 
-class WebSettings(ConsoleSettings, GithubAddress, CommonSettings):
+class WebSettings(ApiSettings, ConsoleSettings, GithubAddress, CommonSettings):
     """What the web process needs; no model and no forge credential among it."""
 
     host: Word = Field(
@@ -187,6 +188,7 @@ class WorkerSettings(
     SandboxSettings,
     SetupSettings,
     LocalizerSettings,
+    GuestSettings,
     GithubSettings,
     PluginSettings,
     CommonSettings,

@@ -28,6 +28,7 @@ _BOUNDLESS = frozenset({"unlimited", "none", "no", "off", "inf", "infinity", "in
 
 _REPOSITORY = re.compile(r"[a-z][a-z0-9-]*:[\w.-]+(?:/[\w.-]+)+")
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[A-Za-z0-9._~/-]*)?")
+_ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 _COMMAND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 
@@ -187,6 +188,14 @@ def _parse_pull_labels(text: str) -> tuple[str, ...]:
     return found
 
 
+def _parse_origins(text: str) -> frozenset[str]:
+    found = _words(text)
+    for word in found:
+        if not _ORIGIN.fullmatch(word):
+            raise ValueError(f"{clip(word, 80)!r} is no site such as https://dashboard.example.org")
+    return frozenset(found)
+
+
 Secrets = Annotated[tuple[SecretStr, ...], NoDecode, _from_text(_parse_secrets)]
 Token = Annotated[SecretStr, _from_text(_parse_token)]
 Repositories = Annotated[frozenset[str], NoDecode, _from_text(_parse_repositories)]
@@ -199,6 +208,7 @@ PullLabels = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_pull_labels)
 Switch = Annotated[bool, _from_text(_parse_switch)]
 Commands = Annotated[tuple[str, ...], NoDecode, _from_text(_parse_commands)]
 SetupHosts = Annotated[str, _from_text(_parse_setup_hosts)]
+Origins = Annotated[frozenset[str], NoDecode, _from_text(_parse_origins)]
 Networks = Annotated[tuple[Network, ...], NoDecode, _from_text(_parse_networks)]
 Word = Annotated[str, _from_text(str.strip)]
 

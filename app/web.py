@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -48,10 +48,11 @@ def create_app(
     data_dir: Path | None = None,
     *,
     mounted: Mapping[str, ASGIApp] = MappingProxyType({}),
+    more: Sequence[APIRouter] = (),
 ) -> ASGIApp:
     """Return the application. Without a console, its paths answer 404 like any other unknown one.
 
-    `mounted` are applications of their own, each by the beginning of its paths.
+    `mounted` are applications of their own, each by the beginning of its paths, and `more` further routes.
 
     Where `data_dir` has no room left, health says so.
     """
@@ -73,8 +74,8 @@ def create_app(
         """Tell who comes back to the page of the first start that it is over."""
         return PlainTextResponse("The service is set up. To check it, run: fixwright doctor\n", 404)
 
-    if console is not None:
-        behind.include_router(console)
+    for router in (*([] if console is None else [console]), *more):
+        behind.include_router(router)
     for prefix, application in mounted.items():
         behind.mount(prefix, application)
     return FrontDoor(door, behind)

@@ -30,9 +30,11 @@ from app.settings import (
 )
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
+from domain.budget import utc_day
 from domain.errors import ConfigurationError, SandboxError, Unpriced
+from domain.model import Money
 from domain.policy import Serving
-from domain.ports import Forge, Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer, TaskQueue
+from domain.ports import Clock, Forge, Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer, TaskQueue
 from domain.ports import PriceList as PriceLookup
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
@@ -59,6 +61,7 @@ from harness.toolbox import COMMANDS, TOOLBOX
 from harness.workspace import Workspace, Workspaces
 from store.contracts import SqliteContracts
 from store.database import Database
+from store.guest_runs import GuestRuns
 from store.inbox import SqliteInbox
 from store.ledger import SqliteLedger
 from store.receipts import SqliteReceipts
@@ -99,12 +102,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
-    inbox = SqliteInbox(database, settings.labels)
-    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock)
-    errands = ErrandDesk(
-        queue, forges, serving, is_swept=settings.sweep_minutes > 0, clock=clock, commands=commands
-    )
-    errands.inbox = inbox
+    errands = _errands(settings, SqliteInbox(database, settings.labels), queue, forges, serving)
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     reviews = SqliteReviews(database, clock)
@@ -136,6 +134,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         status_seconds=float(settings.status_seconds),
         pause=ModelPause(clock),
         waiting=_waiting_room(settings, queue, ledger, forges, serving, redact),
+        guests=partial(_guest_room, settings, GuestRuns(database), clock),
     )
     return Loop(
         shop,
@@ -159,6 +158,27 @@ def _waiting_room(
     return WaitingRoom(
         queue=queue, forges=forges, desk=desk, serving=serving, clock=SystemClock(), redact=redact
     )
+
+
+def _errands(
+    settings: WorkerSettings,
+    inbox: SqliteInbox,
+    queue: SqliteTaskQueue,
+    forges: Mapping[str, Forge],
+    serving: Serving,
+) -> ErrandDesk:
+    """Return who does what concerns no single task."""
+    clock = SystemClock()
+    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock, queue=queue)
+    is_swept = settings.sweep_minutes > 0
+    desk = ErrandDesk(queue, forges, serving, is_swept=is_swept, clock=clock, commands=commands)
+    desk.inbox = inbox
+    return desk
+
+
+def _guest_room(settings: WorkerSettings, runs: GuestRuns, clock: Clock) -> Money:
+    """Return what is left of today's dollars for the runs of guests."""
+    return settings.api_guest_daily_usd - runs.spent_on(utc_day(clock.now()))
 
 
 def _manners(settings: WorkerSettings) -> Manners:

@@ -10,6 +10,7 @@ import structlog
 
 from domain.errors import ForgeError
 from domain.fitting import fitted
+from domain.guests import is_account
 from domain.model import Actor, Publication, Pull, Task
 from domain.ports import (
     Capability,
@@ -63,7 +64,7 @@ class Manners:
     def _people_to_ask(self, task: Task, reviewers: Sequence[str]) -> Iterator[Actor]:
         """Yield who asked for the work, where the operator wants that, and whom the repository names."""
         asker = task.requested_by
-        asks_them = self.asks_for_review and not asker.is_bot
+        asks_them = self.asks_for_review and not asker.is_bot and is_account(asker)
         if asks_them:
             yield asker
         for login in dict.fromkeys(name.lower() for name in reviewers):

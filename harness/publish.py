@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from domain.claim import Claim
 from domain.errors import BranchMoved, PolicyRefusal, StaleWrite
 from domain.fitting import fitted
-from domain.model import Attempt, Publication, PublicationKind, Pull, PullProposal, Task
+from domain.guests import is_account
+from domain.model import Actor, Attempt, Publication, PublicationKind, Pull, PullProposal, Task
 from domain.policy import branch_name
 from domain.ports import Forge, Intent, Purpose, TaskQueue
 from domain.states import State
@@ -195,7 +196,7 @@ class Publisher:
                 report.commit_message(
                     task,
                     content.claim,
-                    co_author=self._forge.noreply_address(task.requested_by),
+                    co_author=self._address_of(task.requested_by),
                     sign_off=self._signed_by(content.house),
                     kind=content.house.kind,
                 )
@@ -215,6 +216,10 @@ class Publisher:
                 base_branch=content.house.base_branch,
             ),
         )
+
+    def _address_of(self, requester: Actor) -> str:
+        """Return the address that credits who asked; "" for somebody without an account."""
+        return self._forge.noreply_address(requester) if is_account(requester) else ""
 
     def _signed_by(self, house: House) -> str:
         """Return who signs commits off: whom the operator chose, or where the repository asks the author."""

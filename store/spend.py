@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain.model import Money
+from store.database import Database
 from store.reading import reading
 from store.rows import dollars
 
@@ -59,6 +60,19 @@ class SpendLine:
     estimated: bool
 
 
+class SpendLines:
+    """Reads the same lines within a process of the service."""
+
+    def __init__(self, database: Database) -> None:
+        """Take a migrated database."""
+        self._database = database
+
+    def read(self, *, day: str | None = None, repository: str | None = None) -> list[SpendLine]:
+        """Return the lines of one UTC day and one repository. Raises StoreUnavailable."""
+        with self._database.read() as connection:
+            return _read(connection, day, repository)
+
+
 def read_spend(path: Path, *, day: str | None = None, repository: str | None = None) -> list[SpendLine]:
     """Return the lines of one UTC day (YYYY-MM-DD) and one repository (owner/name, or forge:owner/name).
 
@@ -66,10 +80,13 @@ def read_spend(path: Path, *, day: str | None = None, repository: str | None = N
         ConfigurationError: there is no such database, or it is not of this version.
         StoreUnavailable: it cannot be read now.
     """
-    values = {"day": day, "repository": repository.lower() if repository else None}
     with reading(path, oldest=_OLDEST) as connection:
-        rows = connection.execute(_LINES, values).fetchall()
-    return [_line(row) for row in rows]
+        return _read(connection, day, repository)
+
+
+def _read(connection: sqlite3.Connection, day: str | None, repository: str | None) -> list[SpendLine]:
+    values = {"day": day, "repository": repository.lower() if repository else None}
+    return [_line(row) for row in connection.execute(_LINES, values).fetchall()]
 
 
 def _line(row: sqlite3.Row) -> SpendLine:

@@ -55,3 +55,13 @@ class TaskPages:
         with self._database.read() as connection:
             rows = connection.execute(_PAGE, values).fetchall()
         return [task_from(row) for row in rows]
+
+    def of_issue(self, forge: str, repository: str, number: int) -> Task | None:
+        """Return an issue's newest task by its repository's name as last known. Raises StoreUnavailable."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM tasks WHERE forge = ? AND lower(repository_name) = ? AND issue_number = ?"
+                " ORDER BY id DESC LIMIT 1",
+                (forge, repository.lower(), number),
+            ).fetchone()
+        return None if row is None else task_from(row)

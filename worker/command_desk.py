@@ -54,7 +54,9 @@ class CommandDesk:
         return f"{command.verb}: answered"
 
     def nothing_to_do(self, task: Task, command: CommandGiven) -> None:
-        """Say that a command changes nothing as things stand. Raises ForgeError."""
+        """Say that a command changes nothing as things stand, to whom it concerns. Raises ForgeError."""
+        if is_without_comment(command.comment_id):
+            return
         text = answers.nothing_to_do(command.verb, self._situation(task))
         self._say(command, f"answer-{command.comment_id}", text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain.errors import NotFound, PermissionRefused
+from domain.guests import own_permission
 from domain.model import Issue, Reason, Repository, Task
 from domain.policy import Serving, may_trigger
 from domain.ports import Forge, KnowingItsRights, TaskQueue
@@ -100,7 +101,7 @@ class FreshLook:
             issue = self.forge.issue(task.issue)
         except NotFound as error:
             return _withdrawn(f"The issue cannot be found any more: {error}.")
-        problem = _why_unworkable(issue)
+        problem = why_unworkable(issue)
         return _withdrawn(problem) if problem else self._label(task, issue)
 
     def _label(self, task: Task, issue: Issue) -> Hindrance | None:
@@ -122,7 +123,8 @@ class FreshLook:
         if task.requested_by.id == self.serving.own_ids.get(task.issue.forge):
             detail = "The service asks itself for nothing."
             return Hindrance(trigger=Trigger.CANCELLED, reason=Reason.NOT_PERMITTED, detail=detail)
-        permission = self.forge.permission_of(task.issue.repository_id, task.requested_by)
+        own = own_permission(task.requested_by)
+        permission = own or self.forge.permission_of(task.issue.repository_id, task.requested_by)
         if may_trigger(permission, task.requested_by):
             return None
         detail = f"`{task.requested_by.login}` has {permission} access to this repository."
@@ -136,7 +138,8 @@ def changed_visibility(now: Repository) -> Hindrance:
     return _parked(Reason.VISIBILITY_CHANGED, detail)
 
 
-def _why_unworkable(issue: Issue) -> str:
+def why_unworkable(issue: Issue) -> str:
+    """Return why an issue is nothing to work on, or ""."""
     if not issue.is_open:
         return "The issue is closed."
     if issue.is_pull:

@@ -65,6 +65,7 @@ class StoreJournal:
     worked_before: float = 0.0
 
     def __post_init__(self) -> None:
+        structlog.contextvars.bind_contextvars(attempt=self.attempt.id)  # until the loop unbinds it
         self.restatement, self.claim = self.queue.report(self.attempt)
         self.steps = [*self.transcript.steps()]
         if self.listening is not None:

@@ -135,6 +135,7 @@ class Loop:
         self._halt, self._task = halt, task
         if self._stopping.is_set():
             halt.ask(Outcome.INTERRUPTED)
+        structlog.contextvars.bind_contextvars(task=task.id)
         log.info("task claimed", task=task.id, issue=task.issue.number, repository=task.repository_name)
         try:
             TaskWork(self.shop, task, halt).run()
@@ -148,6 +149,7 @@ class Loop:
             self._set_aside(task)
         finally:
             self._halt = self._task = None
+            structlog.contextvars.unbind_contextvars("task", "attempt")
         log.info("task settled", task=task.id, state=self.shop.queue.task(task.id).state)
         self._untold.append(task.id)
         self._tell()

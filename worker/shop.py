@@ -16,6 +16,7 @@ from domain.text import Redactor
 from harness.attempt import Bench
 from harness.presenting import Manners
 from harness.publish import PLAIN
+from worker.guest_room import Room
 from worker.model_pause import ModelPause
 from worker.notices import Notices
 from worker.receipts import ReceiptClerk
@@ -53,6 +54,7 @@ class Shop:
     waiting: WaitingRoom | None = None
     status_seconds: float = 20.0
     """At least so many seconds pass between two writings of a status comment."""
+    guests: Room | None = None
 
     @property
     def notices(self) -> Notices:

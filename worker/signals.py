@@ -21,6 +21,7 @@ from domain.events import (
     Uninteresting,
     Verb,
 )
+from domain.guests import own_permission
 from domain.model import Permission, Reason, Task
 from domain.noted import CheckAsked, IssueChanged, IssueCommented, Noted
 from domain.operators import OPERATOR
@@ -362,7 +363,9 @@ class SignalDesk:
         ):
             return False
         forge = self._forges[task.issue.forge]
-        earlier = forge.permission_of(task.issue.repository_id, task.requested_by)
+        earlier = own_permission(task.requested_by) or forge.permission_of(
+            task.issue.repository_id, task.requested_by
+        )
         return not may_trigger(earlier, task.requested_by)
 
     def _permission(self, signal: Signal, task: Task) -> Permission:

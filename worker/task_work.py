@@ -35,7 +35,7 @@ from harness.publish import Publisher
 from harness.room import full_or_raise, require_room
 from harness.stopping import StopSignal
 from harness.transcript import Transcript
-from worker import politeness, readiness
+from worker import guest_room, politeness, readiness
 from worker.difference import keep_difference
 from worker.edits import tell_at_the_start
 from worker.fresh_look import FreshLook, Hindrance
@@ -206,6 +206,7 @@ class TaskWork:
             price=price,
             model=shop.model,
         )
+        guest_room.tighten(meter, task, self._attempt, shop.guests, shop.ledger)
         return self._attempt_run(repository, access, meter)
 
     def _stands_back(self) -> bool:
@@ -219,6 +220,7 @@ class TaskWork:
         is_up = any(each.pull_number for each in shop.queue.publications(task.id))
         is_up = is_up and bool(readiness.live_branch(task, self._forge))
         wait = "" if is_up else why_wait(shop.contracts.pull_count(task, now - HOUR), shop.pull_pace)
+        wait = wait or guest_room.why_wait(task, shop.guests)
         if wait:
             shop.queue.move(task, Trigger.RELEASED, Landing(not_before=now + LOOK_AGAIN, detail=wait))
         return bool(wait)
@@ -322,8 +324,7 @@ class TaskWork:
         publisher, queue = self._settler.publisher, self._shop.queue
         words = {word.change for word in queue.allowances(self._task.id)}
         asked = Waiting(gate=Gate.PUBLISH, name=ready.tree, attempt_id=self._opened().id)
-        was_asked_about = asked.word in words
-        if publisher is None or ready.done_at or not was_asked_about:
+        if publisher is None or ready.done_at or asked.word not in words:
             return False
         access.during(Purpose.FETCH, publisher.mirror.fetch)
         if not is_moved_on(publisher.mirror, ready, (ready.base_branch, base)):

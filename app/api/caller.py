@@ -30,7 +30,7 @@ class Caller(StrEnum):
     """Who asks: with the operator's token, or, where the API is open, without one."""
 
     OPERATOR = "operator"
-    ANYONE = "anyone"
+    GUEST = "guest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Gate:
             if hmac.compare_digest(token.strip().encode("utf-8", "replace"), expected):
                 return Caller.OPERATOR
         if self._rules.is_open and not given:
-            return Caller.ANYONE
+            return Caller.GUEST
         raise not_permitted()
 
     def _check_origin(self, method: str, origin: str, headers: Headers) -> None:

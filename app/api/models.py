@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from domain.approving import Gate
 from domain.model import Category, Outcome, Reason
+from domain.ports import Admission
 from domain.states import State
 
 
@@ -98,3 +99,97 @@ class Health(Answer):
     queued: int
     running: int
     oldest_queued_seconds: float = Field(description="How long the oldest due run has waited; 0 for none.")
+
+
+class RunRequest(BaseModel):
+    """Which issue is to be worked on."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1000)
+
+    issue: str = Field(
+        min_length=1,
+        description="The issue's address, or forge:owner/name#number.",
+        examples=["https://github.com/acme/shop/issues/31"],
+    )
+    kind: Category | None = Field(
+        default=None, description="The kind of work; else what the issue's labels say, else a bug."
+    )
+
+
+class Approval(BaseModel):
+    """What is approved, by its whole name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=r"^[0-9a-f]{40}$", examples=["4b825dc642cb6eb9a060e54bf8d69288fbee4904"])
+
+
+class Acted(Answer):
+    """What became of a request."""
+
+    run: RunDetail | None = Field(description="The run as it stands now; null while there is none yet.")
+    delivery: int | None = Field(
+        default=None, description="Where the request is written down: /deliveries/{id}."
+    )
+    decision: str | None = Field(default=None, description="What the worker decided; null: not yet.")
+
+
+class DeliveryLine(Answer):
+    """A delivery with what was decided about it."""
+
+    id: int
+    provider: str = Field(description="The forge, or who asked here: `operator`, `guest`, `console`.")
+    delivery_id: str
+    received_at: datetime
+    kind: str = Field(examples=["IssueLabelled"])
+    actor: str
+    note: str = Field(description="Its label, its command, or why it means nothing.")
+    repository_id: str | None
+    issue: int | None
+    admission: Admission = Field(description="What was decided at the door.")
+    run: int | None
+    decision: str | None = Field(description="What the worker decided later; null: not yet, or never.")
+    decided_at: datetime | None
+
+
+class DeliveryPage(Answer):
+    """Some deliveries, newest first."""
+
+    deliveries: tuple[DeliveryLine, ...]
+    next_before: int | None
+
+
+class Replayed(Answer):
+    """What was decided about a delivery that was brought in once more."""
+
+    admission: Admission
+    run: int | None
+
+
+class SpendLine(Answer):
+    """What one run cost on one UTC day with one model; `spent_usd` includes what is set aside."""
+
+    day: str
+    repository: str
+    run: int
+    issue: int
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    spent_usd: str
+    open_calls: int
+    open_usd: str
+    estimated: bool
+
+
+class Spend(Answer):
+    """What was spent, and today's cap of the whole service."""
+
+    lines: tuple[SpendLine, ...]
+    spent_usd: str
+    today: str
+    spent_today_usd: str
+    cap_today_usd: str

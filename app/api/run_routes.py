@@ -14,8 +14,8 @@ from app.api.models import RunDetail, RunPage
 from app.api.problems import LATER, Problem, ProblemBody, no_such_run
 from app.api.stream import TaskStreams, TooManyStreams, as_text
 from app.api.views import RunReader
+from domain.guests import GUEST
 from domain.model import Task
-from domain.operator import ANYONE
 from domain.states import State
 from store.task_pages import Wanted
 
@@ -56,7 +56,7 @@ def run_routes(reader: RunReader, streams: TaskStreams) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
     ) -> RunPage:
         """List runs, newest first."""
-        requester = "" if is_operator(request) else ANYONE.id
+        requester = "" if is_operator(request) else GUEST.id
         wanted = Wanted(before=before, state=state, repository=repository, requester_id=requester)
         return reader.page(wanted, limit)
 
@@ -119,6 +119,6 @@ def seen(request: Request, reader: RunReader, number: int) -> Task:
         task = reader.queue.task(number)
     except KeyError:
         raise no_such_run(number) from None
-    if not is_operator(request) and task.requested_by.id != ANYONE.id:
+    if not is_operator(request) and task.requested_by.id != GUEST.id:
         raise no_such_run(number)
     return task

@@ -88,3 +88,14 @@ def test_a_redactor_that_fails_writes_nothing_of_the_line(capsys: pytest.Capture
     out, err = capsys.readouterr()
     assert SECRET not in stream.getvalue() + out + err and "secret-" not in stream.getvalue() + out + err
     assert "a log line of library was lost" in err
+
+
+def test_what_is_bound_for_a_task_is_in_every_line_meanwhile() -> None:
+    out = io.StringIO()
+    configure_logging("json", stream=out)
+    with structlog.contextvars.bound_contextvars(task=7, attempt=3):
+        structlog.get_logger("deep").info("within", attempt=4)
+    structlog.get_logger("deep").info("after")
+    within, after = map(json.loads, out.getvalue().splitlines())
+    assert (within["task"], within["attempt"]) == (7, 4)
+    assert "task" not in after

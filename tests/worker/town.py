@@ -331,7 +331,7 @@ class Town:
             ),
         )
         budget = BudgetDesk(ledger=self.ledger, forges=forges, caps=caps or globals()["caps"]())
-        commands = NewCommandDesk(inbox=self.inbox, forges=forges, clock=self.clock)
+        commands = NewCommandDesk(inbox=self.inbox, forges=forges, clock=self.clock, queue=queue)
         errands = ErrandDesk(queue, forges, self.serving, clock=self.clock, commands=commands)
         errands.inbox = self.inbox
         self.reviews = SqliteReviews(self.database, self.clock)
