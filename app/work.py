@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
@@ -30,11 +29,9 @@ from app.settings import (
 )
 from app.signals import stopping_on_signals
 from app.wake import Bell, BellListener
-from domain.budget import utc_day
+from app.work_rooms import errands_of, guest_room_of, waiting_room_of
 from domain.errors import ConfigurationError, SandboxError, Unpriced
-from domain.model import Money
-from domain.policy import Serving
-from domain.ports import Clock, Forge, Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer, TaskQueue
+from domain.ports import Ledger, ReceiptLog, Sandbox, SandboxPolicy, Signer
 from domain.ports import PriceList as PriceLookup
 from domain.pricing import PER_MILLION
 from domain.text import Redactor
@@ -68,17 +65,13 @@ from store.receipts import SqliteReceipts
 from store.reviews import SqliteReviews
 from store.tasks import SqliteTaskQueue
 from store.watches import SqliteWatches
-from worker.errands import ErrandDesk
 from worker.loop import Loop
 from worker.model_pause import ModelPause
-from worker.new_commands import NewCommandDesk
 from worker.raising import BudgetDesk
 from worker.receipts import ReceiptClerk
 from worker.review_desk import ReviewDesk
 from worker.signals import SignalDesk
-from worker.status_desk import StatusDesk
 from worker.task_work import Shop, transcript_path
-from worker.waiting_room import WaitingRoom
 
 log = structlog.get_logger(__name__)
 
@@ -102,7 +95,7 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
     serving = replace(settings.serving(OwnIds(forges)), own_labels=contracts.labels_of)
     ledger = SqliteLedger(database, clock)
     budget = BudgetDesk(ledger=ledger, forges=forges, caps=settings.caps)
-    errands = _errands(settings, SqliteInbox(database, settings.labels), queue, forges, serving)
+    errands = errands_of(settings, SqliteInbox(database, settings.labels), queue, forges, serving)
     bench = _bench(settings, redact)
     receipts = _clerk(settings, SqliteReceipts(database, clock), ledger, bench, redact)
     reviews = SqliteReviews(database, clock)
@@ -133,8 +126,8 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         manners=_manners(settings),
         status_seconds=float(settings.status_seconds),
         pause=ModelPause(clock),
-        waiting=_waiting_room(settings, queue, ledger, forges, serving, redact),
-        guests=partial(_guest_room, settings, GuestRuns(database), clock),
+        waiting=waiting_room_of(settings, queue, ledger, forges, serving, redact),
+        guests=partial(guest_room_of, settings, GuestRuns(database), clock),
     )
     return Loop(
         shop,
@@ -143,42 +136,6 @@ def build_loop(settings: WorkerSettings, redact: Redactor | None = None) -> Loop
         identity=f"{settings.worker_name}/{secrets.token_hex(4)}",
         poll_seconds=settings.poll_seconds,
     )
-
-
-def _waiting_room(
-    settings: WorkerSettings,
-    queue: TaskQueue,
-    ledger: Ledger,
-    forges: Mapping[str, Forge],
-    serving: Serving,
-    redact: Redactor,
-) -> WaitingRoom:
-    """Return who tells people whose issues wait."""
-    desk = StatusDesk(queue=queue, ledger=ledger, caps=settings.caps, pages=settings.public_url)
-    return WaitingRoom(
-        queue=queue, forges=forges, desk=desk, serving=serving, clock=SystemClock(), redact=redact
-    )
-
-
-def _errands(
-    settings: WorkerSettings,
-    inbox: SqliteInbox,
-    queue: SqliteTaskQueue,
-    forges: Mapping[str, Forge],
-    serving: Serving,
-) -> ErrandDesk:
-    """Return who does what concerns no single task."""
-    clock = SystemClock()
-    commands = NewCommandDesk(inbox=inbox, forges=forges, clock=clock, queue=queue)
-    is_swept = settings.sweep_minutes > 0
-    desk = ErrandDesk(queue, forges, serving, is_swept=is_swept, clock=clock, commands=commands)
-    desk.inbox = inbox
-    return desk
-
-
-def _guest_room(settings: WorkerSettings, runs: GuestRuns, clock: Clock) -> Money:
-    """Return what is left of today's dollars for the runs of guests."""
-    return settings.api_guest_daily_usd - runs.spent_on(utc_day(clock.now()))
 
 
 def _manners(settings: WorkerSettings) -> Manners:
