@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.clock import SystemClock
+from app.setting_groups import WorkerSettings
 from domain.budget import utc_day
 from domain.model import Money
 from domain.policy import Serving
