@@ -17,6 +17,7 @@ from app.api.wiring import api_parts
 from app.clock import SystemClock
 from app.console_site import console_of
 from app.group_commit import DeliveryWriter
+from app.health import Signs, health_of
 from app.http_limits import Ending, PunctualHttp, PunctualServer
 from app.intake import Door
 from app.log import configure_logging
@@ -31,7 +32,9 @@ from domain.policy import admit
 from domain.ports import WebhookDialect
 from domain.text import Redactor
 from store.database import Database
+from store.depth import QueueDepth
 from store.inbox import SqliteInbox
+from store.vitals import read_vitals
 
 log = structlog.get_logger(__name__)
 
@@ -115,7 +118,15 @@ def build(
     mounted = {}
     if settings.console_token.get_secret_value() or settings.api_open:
         mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending, dialects))
-    more = [metrics_of(settings, database)]
+    signs = Signs(
+        vitals=lambda: read_vitals(database),
+        depth=QueueDepth(database),
+        clock=clock,
+        data_dir=settings.data_dir,
+        takes_deliveries=lambda: writer.is_alive,
+        worker_listens=Bell(settings.bell_path).is_heard,
+    )
+    more = [metrics_of(settings, database), health_of(signs)]
     return create_app(door, writer, console, settings.data_dir, mounted=mounted, more=more)
 
 
