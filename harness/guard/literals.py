@@ -17,6 +17,10 @@ def occurs(literal: str, text: str) -> bool:
     value = literal
     if literal[:1] in "'\"" or literal[:2] in {"b'", 'b"'}:
         value = str(ast.literal_eval(literal))
+    elif (
+        literal.startswith("/") and literal.rfind("/") > 1
+    ):  # a pattern, which people quote without its slashes
+        value = literal[1 : literal.rfind("/")]
     if len(value.strip()) == 0:
         return literal in text
     return bool(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text))
