@@ -30,6 +30,8 @@ _TEST = re.compile(
 )
 _MACRO = re.compile(r"(?:\w+::)*(?:debug_|prop_|test_)?(assert\w*|panic|unreachable|ensure|verify|check)!")
 _LOOKS = re.compile(r'(?:current_exe|env::args|args_os)\b.*"[^"]*(?:deps|test)', re.DOTALL)
+_BUILT_FOR = re.compile(r"cfg!\s*\(.*\b(test|debug_assertions)\b", re.DOTALL)
+"""Tests are built for debugging: what is right there alone is right in tests alone."""
 _EXACT = re.compile(
     r"assert_eq|assert_matches|assert_snapshot|assert_debug_snapshot|assert_json\w*|assert_str_eq|assert_err|assert_ok_eq"
 )
@@ -198,8 +200,8 @@ class Rust(Dialect):
             yield from _swallowing_arm(node)
         elif kind == "if_expression":
             yield from _swallowing_if(node)
-        elif kind == "macro_invocation" and re.match(r"cfg!\s*\(.*\btest\b", text_of(node)):
-            yield Sign(What.PROBE, "cfg!(test)", line)
+        elif kind == "macro_invocation" and (built := _BUILT_FOR.match(text_of(node))):
+            yield Sign(What.PROBE, f"cfg!({built[1]})", line)
         elif kind == "macro_definition" and re.match(
             r"(?:debug_)?assert\w*|panic|matches", text_of(node.child_by_field_name("name"))
         ):

@@ -133,3 +133,27 @@ def test_one_that_it_does_not_name_is_refused(path: str, text: str, old: str, ne
     ):
         assert critical(judged(*files, issue=said)) == {"RH002"}
         assert not corrected_expectations(change_of(*files), said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_refused"),
+    [
+        ("toThrow(/no lamp/)", "toThrow(/^no lamp: half$/)", False),
+        ("toThrow(/no lamp/)", "toThrow(/no lamp|.*/)", True),
+        ("toThrow(/no lamp/)", "toThrow(/no lamp?/)", True),
+        ("toThrow(/no lamp/)", "toThrow(/[^no lamp]/)", True),
+        ("toThrow(/no lamp/)", "toThrow(/no lamp/i)", True),
+        ("not.toMatch(/dark/)", "not.toMatch(/^dark room$/)", True),
+    ],
+)
+def test_a_pattern_may_become_narrower(old: str, new: str, is_refused: bool) -> None:
+    text = edited(
+        JS,
+        "  expect(half(7)).toBe(3);\n",
+        "  expect(half(7)).toBe(3);\n  expect(show()).not.toMatch(/dark/);\n",
+    )
+
+    assert (
+        bool(critical(judged({"test/a.test.js": text}, {"test/a.test.js": edited(text, old, new)})))
+        is is_refused
+    )
