@@ -117,6 +117,10 @@ class Dialect(ABC):
         ) or node.type in {"switch_case", "expression_case", "when", "match_pattern", "switch_label"}:
             yield from node.named_children
 
+    def placed_literal(self, node: Node) -> tuple[str, int]:
+        """Return a literal, and the byte at which it begins."""
+        return literal(node), node.start_byte
+
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:
         """Return the nodes of a test's head that hold its cases."""
         del unit

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from domain.model import Finding, Severity
 from harness.guard.context import Context, critical, warning
-from harness.guard.literals import is_named
+from harness.guard.literals import is_named, narrowed
 from harness.guard.syntax.files import SyntaxFile
 from harness.guard.syntax.model import Assertion, Kind, What
 from harness.guard.syntax.pairing import helpers
@@ -127,7 +127,13 @@ def _swapped(old: View, new: View) -> tuple[list[str], list[str]]:
         if after.names <= before.names and not is_tighter:
             lost += sides[0] - sides[1]
             gained += sides[1] - sides[0]
-    return sorted(lost), sorted(gained)
+    return _left(old, lost, sorted(gained)), sorted(gained)
+
+
+def _left(old: View, lost: Counter[str], gained: list[str]) -> list[str]:
+    """Leave out patterns that only became narrower; what may not match has to stay as wide as it was."""
+    unwanted = {value for item in old.assertions if item.negated for value, _ in item.literals}
+    return sorted({*narrowed(sorted(lost), gained), *(unwanted & set(lost))})
 
 
 def literal_changes(context: Context, old: View, new: View) -> tuple[list[str], list[str]]:
@@ -147,8 +153,8 @@ def literal_changes(context: Context, old: View, new: View) -> tuple[list[str], 
     lost -= nearby
     for value in _tightened(old, new):
         lost.pop(value, None)
-    gained = new.literals - old.literals
-    return sorted(lost), sorted(gained)
+    gained = sorted(new.literals - old.literals)
+    return _left(old, lost, gained), gained
 
 
 def _is_table(old: View, new: View) -> bool:

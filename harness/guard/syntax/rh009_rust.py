@@ -18,6 +18,7 @@ from harness.in_source.rust import Item, items_of, layout_of
 RULE = "RH009"
 _WHY = "Tests then run other code than users do, and can pass while users still see the fault."
 _IMPORTED, _METHOD, _MODULE = "imported", "method", "module"
+_IMPLEMENTS = re.compile(rb"\bimpl\b")
 _PRELUDE = re.compile(
     r"std|core|alloc|Vec|String|Option|Some|None|Result|Ok|Err|Box|drop|Iterator|Clone|Default|From|Into|ToString"
     r"|vec|format|println|print|eprintln|panic|assert\w*|matches|write|writeln|todo|unreachable|debug_assert\w*"
@@ -80,11 +81,8 @@ def _offered(item: Item) -> Iterator[tuple[str, str]]:
         yield name, _MODULE
     elif kind != "impl_item" and name:
         yield name, kind.removesuffix("_item").removesuffix("_definition")
-    if kind in {"mod_item", "impl_item"} and b"impl" in (node.text or b""):
-        own = {
-            text_of(each.child_by_field_name("name")) for each in walk(node) if each.type.endswith("_item")
-        }
-        yield from ((each, _METHOD) for each in _methods(node, own))
+    if kind in {"mod_item", "impl_item"} and _IMPLEMENTS.search(node.text or b""):
+        yield from ((each, _METHOD) for each in _methods(node))
 
 
 def _stands_in(name: str, what: str, proper: _Proper, before: _Proper | None) -> bool:
@@ -160,14 +158,26 @@ def _other_files(file: SyntaxFile, root: Node) -> Iterator[Finding]:
             yield critical(RULE, file.path, line_of(node), what, _WHY)
 
 
-def _methods(node: Node, own: set[str]) -> Iterator[str]:
+def _methods(node: Node) -> Iterator[str]:
     """Yield the methods that an item gives to types which it does not define itself."""
-    for block in walk(node):
+    inside = list(_listed(node))
+    own = {text_of(each.child_by_field_name("name")) for each in inside}
+    for block in inside:
         if block.type == "impl_item" and text_of(block.child_by_field_name("type")) not in own:
             body = block.child_by_field_name("body")
             for child in body.children if body is not None else ():
                 if child.type == "function_item":
                     yield text_of(child.child_by_field_name("name"))
+
+
+def _listed(node: Node) -> Iterator[Node]:
+    """Yield an item and those in it, if it is a module, without what is inside of functions."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        body = current.child_by_field_name("body") if current.type == "mod_item" else None
+        waiting += body.named_children if body is not None else []
 
 
 def _imported(node: Node) -> Iterator[str]:

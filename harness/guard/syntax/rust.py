@@ -14,12 +14,14 @@ from harness.guard.syntax.nodes import (
     COMMENTS,
     is_literal,
     line_of,
+    literal,
     names,
     normal,
     placed,
     statements,
     text_of,
 )
+from harness.guard.syntax.rust_tokens import sign_of, values
 from harness.in_source.rust import ONLY_IN_TESTS
 
 _TEST = re.compile(
@@ -28,6 +30,8 @@ _TEST = re.compile(
 )
 _MACRO = re.compile(r"(?:\w+::)*(?:debug_|prop_|test_)?(assert\w*|panic|unreachable|ensure|verify|check)!")
 _LOOKS = re.compile(r'(?:current_exe|env::args|args_os)\b.*"[^"]*(?:deps|test)', re.DOTALL)
+_BUILT_FOR = re.compile(r"cfg!\s*\(.*\b(test|debug_assertions)\b", re.DOTALL)
+"""Tests are built for debugging: what is right there alone is right in tests alone."""
 _EXACT = re.compile(
     r"assert_eq|assert_matches|assert_snapshot|assert_debug_snapshot|assert_json\w*|assert_str_eq|assert_err|assert_ok_eq"
 )
@@ -146,6 +150,11 @@ class Rust(Dialect):
         """The innermost condition around `panic!` is what is asserted."""
         return link.guards[:-1] if assertion.dump.startswith("fail if") else link.guards
 
+    def placed_literal(self, node: Node) -> tuple[str, int]:
+        """In a macro a minus sign is a token by itself."""
+        sign = sign_of(node)
+        return (literal(node), node.start_byte) if sign is None else (f"-{text_of(node)}", sign.start_byte)
+
     def table(self, unit: Node, extra: tuple[Node, ...]) -> list[Node]:
         """Attributes that give cases, or the message of a panic; those of parameters, too."""
         found = [
@@ -191,8 +200,8 @@ class Rust(Dialect):
             yield from _swallowing_arm(node)
         elif kind == "if_expression":
             yield from _swallowing_if(node)
-        elif kind == "macro_invocation" and re.match(r"cfg!\s*\(.*\btest\b", text_of(node)):
-            yield Sign(What.PROBE, "cfg!(test)", line)
+        elif kind == "macro_invocation" and (built := _BUILT_FOR.match(text_of(node))):
+            yield Sign(What.PROBE, f"cfg!({built[1]})", line)
         elif kind == "macro_definition" and re.match(
             r"(?:debug_)?assert\w*|panic|matches", text_of(node.child_by_field_name("name"))
         ):
@@ -290,7 +299,7 @@ def _macro(call: Call, name: str) -> Assertion:
     if name == "assert" and "==" in tokens and not tokens & {"&&", "||"}:
         place = next(index for index, node in enumerate(subject) if node.type == "==")
         empty = _text(subject[:place]) == _text(subject[place + 1 :])
-    values = [item for group in shown for node in group for item in placed(node)]
+    found = [item for group in shown for item in values(group)]
     return Assertion(
         dump=normal(call.node),
         subject=_text(
@@ -298,17 +307,11 @@ def _macro(call: Call, name: str) -> Assertion:
         ),
         strictness=strictness,
         line=line_of(call.node),
-        literals=tuple(dict.fromkeys(_negative(shown) or values)),
+        literals=tuple(dict.fromkeys(found)),
         names=frozenset(names(call.node)),
         negated=name.startswith("assert_ne") or (bool(subject) and subject[0].type == "!") or "!=" in tokens,
         empty=empty,
     )
-
-
-def _negative(groups: tuple[tuple[Node, ...], ...]) -> list[tuple[str, int]]:
-    """In a macro a minus sign is a token by itself; the literals stay as they are."""
-    del groups
-    return []
 
 
 def _unwrapped(call: Call, link: Link) -> Assertion | None:

@@ -133,7 +133,7 @@ def _repeats(item: Assertion, before: Assertion) -> bool:
 
 
 def _literal(view: View, node: Node, dialect: Dialect) -> None:
-    view.placed.add((literal(node), node.start_byte))
+    view.placed.add(dialect.placed_literal(node))
     if node.type in STRINGS:
         text = text_of(node)[1:-1]
         if dialect.telling.fullmatch(text):

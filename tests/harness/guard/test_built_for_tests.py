@@ -69,6 +69,7 @@ STAND_INS = {
     "another file for tests": '#[cfg_attr(test, path = "right.rs")]\nmod wrong;\n',
     "only where it is not tested": "#[cfg(not(test))]\npub fn third() {}\n",
     "a method before a trait's": "#[cfg(test)]\nimpl Lamp {\n    fn size(&self) -> usize {\n        2\n    }\n}\npub fn big(lamp: &Lamp) -> bool {\n    lamp.size() > 1\n}\n",
+    "only in builds for debugging": "pub fn third(x: i32) -> i32 {\n    if cfg!(debug_assertions) { x / 3 } else { x }\n}\n",
     "also in other builds": '#[cfg(any(test, unix))]\nmod shim {\n    pub fn is_tested() -> bool {\n        std::env::var("RUST_TEST_THREADS").is_ok()\n    }\n}\n',
 }
 
