@@ -49,7 +49,7 @@ def build(order: Order, *, as_json: bool) -> str:
     owner = (settings.sandbox_uid, settings.sandbox_uid) if os.geteuid() == 0 else None
     order.out.mkdir(parents=True, exist_ok=True)
     mirror, head = _opened(order)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", order.repository.resolve().name) or "repository"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", order.repository.resolve().name).strip("-.") or "repository"
     wish = Wish(
         name=name,
         head=head,

@@ -118,6 +118,7 @@ def test_nothing_is_written_into_the_repository(repository: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in repository.rglob("*")} == before
 
 
+@pytest.mark.long
 def test_a_directory_without_a_history_will_do(tmp_path: Path) -> None:
     (tmp_path / "calc.py").write_text(SOURCE)
     patch = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,3 @@\n def twice(n):\n+    breakpoint()\n"
@@ -140,6 +141,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("diff", "said", "words"), BAD.values(), ids=BAD)
+@pytest.mark.long
 def test_what_cannot_be_judged_is_told_and_is_no_verdict(
     repository: Path, diff: str, said: str, words: str
 ) -> None:

@@ -118,7 +118,9 @@ def test_a_check_that_says_no_takes_back_what_it_wrote_itself(tree: Path) -> Non
     assert image(tree) == before
 
 
-@pytest.mark.parametrize("error", [RuntimeError("boom"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("boom"), pytest.param(KeyboardInterrupt(), marks=pytest.mark.long)]
+)
 def test_an_exception_takes_everything_back_and_goes_on(tree: Path, error: BaseException) -> None:
     before = image(tree)
     workspace = TransactionalWorkspace(tree)
@@ -144,6 +146,7 @@ def test_several_patches_are_one_transaction(tree: Path) -> None:
     assert (tree / "calc.py").read_text() == SOURCE.replace("n + n", "n * 2")
 
 
+@pytest.mark.long
 def test_a_patch_of_every_kind(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
@@ -197,6 +200,7 @@ def test_a_patch_that_does_not_fit_changes_nothing(tree: Path, tmp_path: Path, p
     assert TransactionalWorkspace(tree).apply(FIX).kept, "the journal is free again"
 
 
+@pytest.mark.long
 def test_one_transaction_at_a_time(tree: Path) -> None:
     workspace = TransactionalWorkspace(tree)
 
@@ -223,6 +227,7 @@ def test_the_journal_is_beside_the_tree_or_in_its_git_and_never_in_it(tree: Path
         TransactionalWorkspace(tree, journal=tree / "journal")
 
 
+@pytest.mark.long
 def test_directories_that_are_left_out_stay_as_they_become(tree: Path) -> None:
     (tree / "node_modules").mkdir()
 
@@ -236,6 +241,7 @@ def test_directories_that_are_left_out_stay_as_they_become(tree: Path) -> None:
     assert (tree / "node_modules" / "new").exists() and not (tree / "other").exists()
 
 
+@pytest.mark.long
 def test_a_symlink_out_of_the_tree_is_refused(tree: Path) -> None:
     patch = (
         "diff --git a/way b/way\nnew file mode 120000\n--- /dev/null\n+++ b/way\n@@ -0,0 +1 @@\n+../secret\n"
@@ -322,7 +328,7 @@ def _taken_back(tree: Path, seed: int, times: int) -> None:
     assert image(tree) == before
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (0, 2, 3, 4, 5))])
 def test_whatever_is_done_to_a_tree_is_taken_back(tmp_path: Path, seed: int) -> None:
     _taken_back(tmp_path / "tree", seed, 10 + 10 * seed)
 

@@ -84,6 +84,7 @@ def test_it_goes_on_where_it_was(history: Path) -> None:
     assert len(lines.read(history.parent / "cases" / "judged.jsonl")) == len(STEPS)
 
 
+@pytest.mark.long
 def test_what_cannot_be_built_from_is_named(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     with pytest.raises(ConfigurationError, match="it is no git repository"):
@@ -95,6 +96,7 @@ def test_what_cannot_be_built_from_is_named(tmp_path: Path) -> None:
         build(order(tmp_path / "plain"), as_json=False)
 
 
+@pytest.mark.long
 def test_a_merged_branch_is_one_step(history: Path) -> None:
     person("checkout", "-q", "-b", "topic", at=history)
     for number in range(2):

@@ -144,6 +144,7 @@ def test_nothing_outside_of_the_repository_is_read(desk: Desk, root: Path, file:
     assert "secret()" not in said
 
 
+@pytest.mark.long
 def test_a_patch_is_judged_and_nothing_is_changed(desk: Desk, root: Path) -> None:
     assert ask(desk, "verify_patch_integrity", patch=FIX)["ok"] is True
     found = ask(desk, "verify_patch_integrity", patch=CHEAT)
@@ -176,6 +177,7 @@ ESCAPES = {
 
 
 @pytest.mark.parametrize("patch", ESCAPES.values(), ids=ESCAPES)
+@pytest.mark.long
 def test_no_patch_leads_out_of_the_repository(desk: Desk, tmp_path: Path, patch: str) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.py")}
 
