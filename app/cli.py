@@ -11,6 +11,7 @@ import typer
 
 from app.deploy.commands import deploy
 from app.evaluation.commands import evaluation
+from app.solve.cli import add_solve_command
 from app.tasks_cli.commands import add_task_commands
 from domain.errors import ConfigurationError, FixwrightError
 from domain.model import Category
@@ -105,6 +106,7 @@ receipt = typer.Typer(
 cli.add_typer(receipt, name="receipt")
 cli.add_typer(deploy, name="deploy")
 add_task_commands(cli)
+add_solve_command(cli)
 
 
 @receipt.command("list")

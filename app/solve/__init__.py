@@ -1,0 +1,1 @@
+"""`fixwright solve`: the whole pipeline for one issue from a terminal, without a service."""
