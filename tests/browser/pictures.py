@@ -34,7 +34,7 @@ def main() -> int:
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
     is_whole = len(sys.argv) > 2
     with tempfile.TemporaryDirectory() as folder:
-        seed(Path(folder))
+        seed(Path(folder), hostile="")
         with (
             running_web_process(Path(folder), FIXWRIGHT_REPOSITORIES=REPOSITORIES) as web,
             browser(f"http://127.0.0.1:{web.port}") as page,
