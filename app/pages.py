@@ -24,7 +24,7 @@ from app.console_sessions import Guesses, Sessions, Viewer
 from app.console_view import Reading, visible_task
 from app.group_commit import NotStored
 from app.refusal import Refused, SenderGone
-from domain.errors import FixwrightError
+from domain.errors import FixwrightError, StoreUnavailable
 from domain.model import Task
 from domain.ports import Admitted, Delivery
 
@@ -50,7 +50,8 @@ class ConsoleSite:
     """A console and its surroundings.
 
     `token` is the operator's password, "" for none; `github` logs accounts in, None for nobody. `tell` stores
-    a press of a button; `replay` has a delivery decided anew, None where that cannot be done.
+    a press of a button; `replay` has a delivery decided anew by its record's
+    number, and raises FixwrightError with the reason where it cannot; None: there are no replays.
     """
 
     reading: Reading
@@ -59,7 +60,7 @@ class ConsoleSite:
     is_worker_heard: Callable[[], bool]
     public_url: str = ""
     github: GithubLogin | None = None
-    replay: Callable[[int], Awaitable[Admitted]] | None = None
+    replay: Callable[[int], Admitted] | None = None
     is_ending: Callable[[], bool] = lambda: False
 
 
@@ -205,9 +206,11 @@ class Console:
         if self._site.replay is None or not viewer.is_operator:
             raise BadAct("Only the operator replays deliveries.")
         try:
-            admitted = await self._site.replay(number)
-        except KeyError:
-            raise NotThere("delivery") from None
+            admitted = await run_in_threadpool(self._site.replay, number)
+        except StoreUnavailable:
+            raise
+        except FixwrightError as error:
+            raise BadAct(f"{str(error).capitalize()}.") from None
         log.info("delivery replayed", delivery=number, by=viewer.name, decision=admitted.admission.value)
         return see_other(f"/console/deliveries/{number}", done="replay")
 

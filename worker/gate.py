@@ -11,6 +11,7 @@ import structlog
 
 from domain.approving import REJECTED, Gate, Waiting
 from domain.errors import GitError
+from domain.file_modes import read_only_mode
 from domain.model import Publication, Task
 from domain.ports import TaskQueue
 from domain.text import Redactor
@@ -86,8 +87,9 @@ def is_moved_on(mirror: Mirror, publication: Publication, bases: Iterable[str]) 
 
 
 def write_for_owner(path: Path, text: str) -> None:
-    """Write a file that only the service's own user can read. Raises OSError."""
+    """Write a file for the service's own user, and the group of a shared directory. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    os.fchmod(descriptor, read_only_mode(path.parent.stat().st_mode))
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(text)

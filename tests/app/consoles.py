@@ -15,6 +15,7 @@ from app.console_oauth import GithubLogin
 from app.console_transcript import TranscriptShelf
 from app.console_view import Reading
 from app.pages import ConsoleSite, console_router
+from domain.errors import ConfigurationError
 from domain.policy import admit
 from domain.ports import Admitted, Delivery
 from store.board import Board
@@ -79,7 +80,9 @@ class World:
         self.told.append(delivery)
         return self.story.inbox.accept([delivery], lambda event: admit(event, self.story.serving))[0]
 
-    async def replay(self, number: int) -> Admitted:
+    def replay(self, number: int) -> Admitted:
+        if number > 1:
+            raise ConfigurationError(f"the body of delivery {number} is not kept any more")
         self.replayed.append(number)
         return Admitted(admission=self.story.replay_admission, task_id=None)
 

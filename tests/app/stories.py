@@ -72,6 +72,7 @@ class Story:
         self.serving = Serving(
             repositories=frozenset({"local:acme/shop"}), own_ids={}, labels={"bug": Category.BUG}
         )
+        self.forge = "local"
         self.replay_admission = Admission.SIGNAL
         self._number = 0
 
@@ -80,7 +81,7 @@ class Story:
     ) -> Task:
         """Let a maintainer label an issue, and return its task."""
         self._number += 1
-        issue = IssueRef(forge="local", repository_id=place, number=self._number)
+        issue = IssueRef(forge=self.forge, repository_id=place, number=self._number)
         event = IssueLabelled(
             issue=issue,
             repository_name=repository,

@@ -283,6 +283,8 @@ def test_a_delivery_can_be_replayed(world: World) -> None:
     answer = client.post("/console/deliveries/1/replay", data={"stamp": stamp(client)})
     assert answer.status_code == 303 and world.replayed == [1]
     assert client.post("/console/deliveries/1/replay", data={}).status_code == 403
+    gone = client.post("/console/deliveries/2/replay", data={"stamp": stamp(client)})
+    assert gone.status_code == 422 and "The body of delivery 2 is not kept any more." in gone.text
 
 
 def test_the_theme_is_kept_without_a_script(world: World) -> None:

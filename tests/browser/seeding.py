@@ -136,7 +136,8 @@ class Hands:
 class Seed:
     """Makes tasks and takes them through their lives, at times of its own choosing."""
 
-    def __init__(self, data_dir: Path, now: datetime) -> None:
+    def __init__(self, data_dir: Path, now: datetime, hostile: str = HOSTILE) -> None:
+        self.hostile = hostile
         data_dir.mkdir(parents=True, exist_ok=True)
         self.data_dir, self.now = data_dir, now
         self.database = Database(data_dir / "fixwright.sqlite3")
@@ -169,7 +170,7 @@ class Seed:
             provider="local",
             delivery_id=name,
             body_sha256=hashlib.sha256(name.encode()).hexdigest(),
-            body=json.dumps({"action": "labeled", "number": self._number, "note": HOSTILE}).encode(),
+            body=json.dumps({"action": "labeled", "number": self._number, "note": self.hostile}).encode(),
             received_at=self.clock.now(),
             event=event,
         )
@@ -236,7 +237,8 @@ class Seed:
         ]
         if number == 1:
             brief = (
-                f"Issue 1 of the repository acme/fairshare.\nTitle: {HOSTILE}\n" + "Take small steps.\n" * 30
+                f"Issue 1 of the repository acme/fairshare.\nTitle: {self.hostile}\n"
+                + "Take small steps.\n" * 30
             )
             messages = [
                 {"role": "system", "content": "You are a careful software engineer.\n" * 12},
@@ -252,6 +254,9 @@ class Seed:
             "seconds": 2.4,
             "at": self.clock.now().isoformat(),
         }
+
+    def claim(self) -> Claim:
+        return CLAIM.model_copy(update={"changes": f"{CLAIM.changes} {self.hostile}"})
 
     def receipt(self, task: Task, attempt: Attempt, outcome: Outcome, verdict: Verdict | None) -> None:
         facts = ReceiptFacts(
@@ -325,12 +330,12 @@ class Seed:
 
     def in_review(self, title: str, dollars: str, number: int, repository: str = "acme/fairshare") -> Task:
         """Take a task all the way to a verified draft pull request."""
-        task, attempt = self.begun(title, BODY, repository)
+        task, attempt = self.begun(title, BODY + self.hostile, repository)
         self.queue.save_report(attempt, restatement=RESTATEMENT, claim=None)
         self.spend(task, attempt, dollars)
         attempt = self.queue.note_progress(attempt, steps=7, base_sha="b" * 40)
         self.phases(attempt, *PHASES)
-        self.queue.save_report(attempt, restatement=RESTATEMENT, claim=CLAIM)
+        self.queue.save_report(attempt, restatement=RESTATEMENT, claim=self.claim())
         self.queue.save_verdict(attempt, VERDICT)
         self.transcript(attempt, 7)
         (self.data_dir / "transcripts" / f"attempt-{attempt.id}.diff").write_text(PATCH)
@@ -352,13 +357,13 @@ class Seed:
         self.queue.move(self.queue.task(task.id), Trigger.MERGED if merged else Trigger.CANCELLED)
 
     def blocked(self, title: str, reason: Reason, detail: str, repository: str = "acme/fairshare") -> Task:
-        task, attempt = self.begun(title, BODY, repository)
+        task, attempt = self.begun(title, BODY + self.hostile, repository)
         self.spend(task, attempt, "0.0834", CHEAPER)
         attempt = self.queue.note_progress(attempt, steps=9)
         self.phases(attempt, *PHASES[:5])
         self.transcript(attempt, 9)
         if reason is Reason.AWAITING_APPROVAL:
-            self.queue.save_report(attempt, restatement=RESTATEMENT, claim=CLAIM)
+            self.queue.save_report(attempt, restatement=RESTATEMENT, claim=self.claim())
             self.queue.save_verdict(attempt, VERDICT)
             return self.queue.move(task, Trigger.BLOCKED, Landing(reason=reason, detail=detail))
         verdict = replace(
@@ -366,7 +371,9 @@ class Seed:
             verified=False,
             summary="The guard refuses the change.",
             findings=(
-                replace(VERDICT.findings[0], severity=Severity.CRITICAL, what=f"Skips a test. {HOSTILE}"),
+                replace(
+                    VERDICT.findings[0], severity=Severity.CRITICAL, what=f"Skips a test. {self.hostile}"
+                ),
             ),
         )
         if reason is Reason.GUARD:
@@ -377,7 +384,7 @@ class Seed:
         return self.queue.move(task, Trigger.BLOCKED, Landing(reason=reason, detail=detail))
 
     def running(self, title: str) -> tuple[Task, Attempt]:
-        task, attempt = self.begun(title, BODY)
+        task, attempt = self.begun(title, BODY + self.hostile)
         self.queue.save_report(attempt, restatement=RESTATEMENT, claim=None)
         self.phases(attempt, *PHASES[:3])
         self.spend(task, attempt, "0.0261", calls=3)
@@ -386,9 +393,9 @@ class Seed:
         return task, attempt
 
 
-def seed(data_dir: Path, now: datetime | None = None) -> None:
-    """Fill an empty data directory with tasks in every state."""
-    made = Seed(data_dir, now or datetime.now(UTC).replace(microsecond=0))
+def seed(data_dir: Path, now: datetime | None = None, hostile: str = HOSTILE) -> None:
+    """Fill an empty data directory with tasks in every state; `hostile` stands in every text from outside."""
+    made = Seed(data_dir, now or datetime.now(UTC).replace(microsecond=0), hostile)
     for at, (title, dollars) in enumerate(MONTH):
         made.at(days=27 - 2.1 * at, hours=3)
         repository = "octo/lamp" if at % 4 == 3 else "acme/fairshare"
@@ -408,7 +415,7 @@ def seed(data_dir: Path, now: datetime | None = None) -> None:
         "octo/lamp",
     )
     made.blocked("Currency symbol is cut off", Reason.AWAITING_APPROVAL, f"tree {'d' * 40}")
-    made.blocked(f"Title {HOSTILE}", Reason.TASK_LIMIT, f"spent $1.00 of $1.00 {HOSTILE}")
+    made.blocked(f"A total of zero is -0.00 {hostile}", Reason.TASK_LIMIT, f"spent $1.00 of $1.00 {hostile}")
     made.at(minutes=50)
     made.deliver(Uninteresting(why="issues.pinned"), Admission.UNINTERESTING)
     made.at(minutes=7)
@@ -423,7 +430,7 @@ def seed(data_dir: Path, now: datetime | None = None) -> None:
 BODY = (
     "We used `split_evenly` for our flat's electricity bill and the landlord says a cent is missing:\n\n"
     "    >>> split_evenly(10000, 3)\n    [3333, 3333, 3333]\n\n"
-    "I would expect one of us to pay 33.34, as the documentation promises.\n\n" + HOSTILE
+    "I would expect one of us to pay 33.34, as the documentation promises.\n\n"
 )
 
 MONTH = (
@@ -461,7 +468,7 @@ RESTATEMENT = Restatement(
 
 CLAIM = Claim(
     root_cause="split_evenly used integer division and dropped the remainder.",
-    changes=f"The remainder is handed out one cent at a time, to the first people. {HOSTILE}",
+    changes="The remainder is handed out one cent at a time, to the first people.",
     test_commands=["python3 -m pytest -q"],
     not_verified="Negative totals were not considered.",
 )

@@ -215,6 +215,8 @@ def test_the_overview_renews_itself_and_keeps_the_focus(operator: Page, service:
 class _Clocked:
     """As much of a seed as a step needs."""
 
+    hostile = HOSTILE
+
     def __init__(self) -> None:
         from datetime import UTC, datetime
 

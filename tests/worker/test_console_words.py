@@ -93,7 +93,9 @@ def test_phases_configuration_and_difference_are_kept_for_who_looks_on(notes: To
     script = notes.transcript()
     places = [script.index(f'{{"phase": "{name}"') for name in ("prepare", "agent", "verify")]
     assert places == sorted(places) and '{"config": {' in script
-    difference = (notes.root / "transcripts" / "attempt-1.diff").read_text()
+    path = notes.root / "transcripts" / "attempt-1.diff"
+    difference = path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
     assert (
         difference.startswith("diff --git a/README.md b/README.md") and "+It has no tests yet." in difference
     )

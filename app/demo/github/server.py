@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import jwt
 
-from app.demo.github import making
+from app.demo.github import accounts, making
 from app.demo.github.exchange import Answer, Exchange, Judge, Refused, Request, approve
 from app.demo.github.page import page_of
 from app.demo.github.routes import respond
@@ -49,6 +49,11 @@ class GithubServer:
                     server._api(self, body)
                 elif making.PAGE.fullmatch(self.path.partition("?")[0]):
                     server._send(self, 302, b"", {"Location": making.register(state, self.path, body)})
+                elif self.path.startswith(f"{accounts.AUTHORIZE}?"):
+                    server._send(self, 302, b"", {"Location": accounts.authorize(state, self.path)})
+                elif self.path == accounts.ACCESS_TOKEN:
+                    answer = accounts.access_token(state, body)
+                    server._send(self, answer.status, answer.data, answer.headers)
                 elif self.path.startswith("/_logs/"):
                     server._log(self)
                 elif page := re.fullmatch(r"/([^/]+/[^/]+)/(?:pull|issues)/(\d+)", self.path):
@@ -99,7 +104,12 @@ class GithubServer:
         self._send(handler, answer.status, answer.data, answer.headers)
 
     def _answer(self, request: Request) -> Answer:
+        credential = request.headers.get("authorization", "").partition(" ")[2]
         try:
+            if credential.startswith(accounts.PREFIX):
+                return accounts.respond_to_account(self.state, request, self.url)
+            if re.fullmatch(r"/applications/[^/]+/token", request.path):
+                return accounts.give_back(self.state, request)
             self._authenticate(request)
             self._remember(request)
             return respond(self.state, request, self.url)

@@ -121,6 +121,25 @@ class Seen:
     permissions: Mapping[str, str] | None = None
 
 
+@dataclass(frozen=True)
+class Login:
+    """A code that was given out to a browser, until it becomes a token."""
+
+    who: Actor
+    redirect_uri: str
+    challenge: str
+
+
+class Accounts:
+    """Who sits before the browser, and what was given to them. `who` None: they do not allow the login."""
+
+    def __init__(self) -> None:
+        self.who: Actor | None = None
+        self.codes: dict[str, Login] = {}
+        self.tokens: dict[str, Actor] = {}
+        self.returned: list[str] = []
+
+
 class GithubState:
     """All of it. Issues, people, pull requests and git are those of an embedded forge."""
 
@@ -141,6 +160,7 @@ class GithubState:
         """By their codes, until they are converted."""
         self.conversion: dict[str, Any] = {}
         """What a test wants the next conversion's answer to say instead."""
+        self.accounts = Accounts()
         self.tokens: dict[str, Token] = {}
         self.minted = 0
         self.revoked: list[str] = []
