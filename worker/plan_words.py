@@ -43,7 +43,7 @@ def plan_words(
     said = [
         ("Expected", restatement.expected),
         ("Actual", restatement.actual),
-        ("Hypothesis: the fault is in", restatement.suspected_area or "no place is suspected yet"),
+        ("Hypothesis, where the fault is", restatement.suspected_area or "no place is suspected yet"),
         ("Test to write", _test(restatement, task)),
     ]
     lines = [f"- {name}: {inert(one_line(text, 600))}" for name, text in said]

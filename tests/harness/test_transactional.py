@@ -293,6 +293,12 @@ def _write(path: Path, chance: random.Random, number: int) -> None:
         path.write_bytes(chance.randbytes(chance.randrange(2000)))
 
 
+def _shut(path: Path, chance: random.Random, number: int) -> None:
+    """Change a mode; never through a link, which may lead out of the tree to this machine's own files."""
+    if not path.is_symlink():
+        path.chmod(chance.choice([0o000, 0o444, 0o500, 0o777]))
+
+
 def _quietly(path: Path, chance: random.Random, number: int) -> None:
     """Change a file in place, with its size and time as they were."""
     if path.is_file() and not path.is_symlink():
@@ -304,14 +310,14 @@ def _quietly(path: Path, chance: random.Random, number: int) -> None:
 DEEDS: list[Callable[[Path, random.Random, int], object]] = [
     _write,
     _quietly,
-    lambda path, chance, number: path.chmod(chance.choice([0o000, 0o444, 0o500, 0o777])),
+    _shut,
     lambda path, chance, number: remove_tree(path),
     lambda path, chance, number: (remove_tree(path), path.mkdir(), (path / "in it").write_text("x")),
     lambda path, chance, number: (remove_tree(path), path.symlink_to("/etc")),
     lambda path, chance, number: (remove_tree(path), os.mkfifo(path)),
     lambda path, chance, number: path.rename(path.with_name(f"renamed {number}")),
     lambda path, chance, number: os.link(path, path.with_name(f"linked {number}")),
-    lambda path, chance, number: os.utime(path, (number, number)),
+    lambda path, chance, number: os.utime(path, (number, number), follow_symlinks=False),
 ]
 
 

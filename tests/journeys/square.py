@@ -239,15 +239,25 @@ class Talk:
         return found
 
     def says(self, words: str, *, on: int | None = None) -> str:
-        """Wait until the service has written these words; return the comment that has them."""
+        """Wait until the service has written these words beside its status; return the comment."""
         found: list[str] = []
 
         def look() -> bool:
-            found[:] = [each.body for each in self.ours(on) if words in each.body]
+            bodies = [each.body for each in self.ours(on) if not STATUS_MARK.search(each.body)]
+            found[:] = [body for body in bodies if words in body]
             return bool(found)
 
         self.square.wait(look, lambda: f"{words!r} in {[each.body for each in self.ours(on)]}")
         return found[-1]
+
+    def shows(self, words: str) -> str:
+        """Wait until the one status comment has these words; return it."""
+
+        def look() -> bool:
+            return any(words in each.body for each in self.ours() if STATUS_MARK.search(each.body))
+
+        self.square.wait(look, lambda: f"{words!r} in {[each.body for each in self.ours()]}")
+        return self.status()
 
     def comment_with(self, words: str) -> Comment:
         """Return the service's newest comment with these words."""

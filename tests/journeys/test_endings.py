@@ -23,8 +23,8 @@ def test_nothing_to_change_is_an_answer_with_what_was_run(square: Square) -> Non
     script = Script(restatement=(reading(square.case),), turns=(bash(SHOW), submit(**claim)))
     talk = square.talk(square.library(), script)
     talk.label()
-    said = talk.says("The shares of four people add up.")
-    assert "[2500, 2500, 2500, 2500]" in said and "exit" in said
+    said = talk.says("[2500, 2500, 2500, 2500]")
+    assert "The shares of four people add up." in said and "exit" in said
     assert "/fixwright resume" in said
     task = talk.rests(State.BLOCKED)
     assert task.reason in {Reason.NO_CHANGE, Reason.NOT_REPRODUCIBLE}
@@ -58,7 +58,7 @@ def test_the_issue_says_that_a_merge_ended_it(square: Square) -> None:
     )
     talk.label("docs")
     talk.rests(State.IN_REVIEW)
-    square.wait(lambda: f"#{talk.pull.number}" in talk.status(), talk.status)
+    talk.shows(f"#{talk.pull.number}")
     square.world.merge_pull(talk.repository.id, talk.pull.number, square.maintainer)
     talk.rests(State.DONE)
-    square.wait(lambda: "**Merged.**" in talk.status(), talk.status)
+    talk.shows("**Merged.**")

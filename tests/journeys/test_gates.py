@@ -45,7 +45,7 @@ def test_the_label_asks_for_a_plan_and_a_reply_changes_it(square: Square) -> Non
     talk.plays(Script(restatement=(other,)))
     talk.say("I would look into the reading of amounts instead.")
     talk.say("/fixwright plan")
-    second = talk.says("Hypothesis: the fault is in: fairshare/money.py, parse_cents")
+    second = talk.says("Hypothesis, where the fault is: fairshare/money.py, parse_cents")
     assert "split.py, split_evenly" in first and first != second
     assert "I would look into the reading of amounts" in talk.heard[-1], "the reply is read"
     talk.rests(State.BLOCKED, WAITS)

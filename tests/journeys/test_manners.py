@@ -35,7 +35,7 @@ def test_issues_of_somebody_elses_are_left_alone_with_a_line(square: Square) -> 
         (twin, f"It has the very same text as #{first.issue.number}, which I work on already."),
     ):
         talk.rests(State.CANCELLED, Reason.TAKEN)
-        assert words in talk.says("I leave this issue alone.").replace("\u2060", "")
+        assert words in talk.shows("I leave this issue alone.").replace("\u2060", "")
         assert len(talk.ours()) == 1
     locked.rests(State.CANCELLED)
     assert all(talk.heard == [] for talk in (assigned, locked, linked)), "no model is asked"
@@ -55,7 +55,7 @@ def test_a_third_draft_waits_until_there_is_room_and_every_draft_says_what_wrote
         talk.label("docs")
     for talk in talks[:2]:
         talk.rests(State.IN_REVIEW)
-    talks[2].says("2 pull requests of mine are open in this repository")
+    talks[2].shows("2 pull requests of mine are open in this repository")
     assert talks[2].task.state is State.QUEUED and talks[2].heard == []
     drafts = talks[0].pulls()
     assert len(drafts) == 2 and all("a machine" in pull.body or "model" in pull.body for pull in drafts)

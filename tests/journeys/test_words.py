@@ -158,3 +158,16 @@ def test_retry_makes_another_attempt_on_the_same_draft(square: Square, on_the_pu
     assert talk.pull.number == first.number and talk.pull.head_sha != first.head_sha
     if not on_the_pull:
         assert "A maintainer wrote: Say as well that nobody loses a cent." in talk.heard[-1]
+
+
+def test_run_begins_without_a_label_for_whoever_may_write(square: Square) -> None:
+    talk = square.talk(square.library(), unclear(square))
+    talk.say("/fixwright run", by=square.stranger)
+    talk.says("Commands are for people with write access to this repository")
+    talk.say("/fixwright run", by=square.stranger)
+    talk.say("/fixwright retry")
+    talk.says("**Nothing is being worked on here.** `/fixwright run` begins.")
+    assert len(talk.ours()) == 2 and not talk.exists, "said once, and nothing is begun"
+    talk.say("/fixwright run")
+    talk.says(f"1. {QUESTION}")
+    talk.rests(State.BLOCKED, Reason.NEEDS_INFORMATION)
