@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.log import warnings_on_stderr
 from domain.errors import ConfigurationError, GitError
 from domain.model import Category, Finding
 from domain.text import one_line
@@ -30,6 +31,7 @@ class Question:
     issue: Path | None = None
 
 
+@warnings_on_stderr()
 def check(question: Question, *, as_json: bool) -> tuple[str, int]:
     """Return what speaks against a change, as text, and the exit status. Raises ConfigurationError."""
     if not question.repository.is_dir():

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from app.log import warnings_on_stderr
 from domain.errors import ConfigurationError
 from domain.model import Localization, Suspect
 from domain.text import one_line, plain
@@ -33,6 +34,7 @@ class Question:
     budget: int
 
 
+@warnings_on_stderr()
 def answer(question: Question, *, as_json: bool) -> str:
     """Return the answer as text. Raises ConfigurationError for what cannot be read or is not known."""
     if not question.repository.is_dir():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import structlog
@@ -40,6 +40,31 @@ def configure_logging(log_format: str, *, redact: Redact = str, stream: TextIO |
         cache_logger_on_first_use=True,
     )
     _adopt_standard_logging(chain, render, out)
+
+
+@contextmanager
+def warnings_on_stderr() -> Iterator[None]:
+    """Keep the log of a command apart from its answer: warnings alone, in lines on standard error."""
+    before = structlog.get_config() if structlog.is_configured() else None
+    structlog.configure(
+        processors=[structlog.stdlib.add_log_level, structlog.processors.format_exc_info, _disarm, _told],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.ReturnLoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        if before is not None:
+            structlog.configure(**before)
+
+
+def _told(_: Any, __: str, record: MutableMapping[str, Any]) -> str:
+    event, level = record.pop("event", ""), record.pop("level", "warning")
+    rest = " ".join(f"{name}={value}" for name, value in record.items())
+    sys.stderr.write(plain(f"{level}: {event} {rest}".rstrip()) + "\n")
+    return ""
 
 
 def _json_renderer(redact: Redact) -> structlog.typing.Processor:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.evaluation.building import REPOSITORY, Builder, Judgement, Wish
 from app.evaluation.walks import Walk
+from app.log import warnings_on_stderr
 from app.settings import load_worker_settings
 from domain.errors import ConfigurationError, GitError
 from domain.text import one_line
@@ -33,6 +34,7 @@ class Order:
     tools: Sequence[Path] = ()
 
 
+@warnings_on_stderr()
 def build(order: Order, *, as_json: bool) -> str:
     """Build, or go on building, and say what came of it. Raises ConfigurationError, SandboxError."""
     if not order.repository.is_dir():

@@ -20,6 +20,7 @@ from app.evaluation.building import REPOSITORY
 from app.evaluation.case_files import EvalCase, read_cases
 from app.evaluation.contest import AGENT, ONE_SHOT, RESULTS, SPENT, Contest, Entry, Equipment, due
 from app.evaluation.ledger import FileLedger
+from app.log import warnings_on_stderr
 from app.settings import WorkerSettings, load_worker_settings, network_variables, provider_keys
 from domain.budget import ZERO, Caps, cost_of, show_money
 from domain.errors import ConfigurationError, Unpriced
@@ -63,6 +64,7 @@ def ways_of(how: str, strategies: str) -> list[tuple[str, str]]:
     return [(how, name) for name in dict.fromkeys(names)]
 
 
+@warnings_on_stderr()
 def compare(order: Order, *, as_json: bool) -> str:
     """Run what has no result yet, and return all results as text.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from app.log import configure_logging
+from app.log import configure_logging, warnings_on_stderr
 from domain.text import Redactor
 
 SECRET = 'secret-"of"-the-tests'
@@ -99,3 +99,14 @@ def test_what_is_bound_for_a_task_is_in_every_line_meanwhile() -> None:
     within, after = map(json.loads, out.getvalue().splitlines())
     assert (within["task"], within["attempt"]) == (7, 4)
     assert "task" not in after
+
+
+def test_a_command_keeps_warnings_apart_from_its_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    before = structlog.get_config()
+
+    with warnings_on_stderr():
+        structlog.get_logger("x").info("not told")
+        structlog.get_logger("x").warning("too \x1b[2Jlarge", bytes=7)
+
+    assert capsys.readouterr() == ("", "warning: too large bytes=7\n")
+    assert structlog.get_config() == before
