@@ -8,17 +8,22 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import structlog
+
 from app.api.entries import Redact, kind_of, shown
 from app.api.tail import Line, read_piece, size_of, transcript_file
 from domain.model import Attempt
 from domain.states import State
 from store.progress import Mark, NumberedEvent, NumberedPhase, Progress
 
+log = structlog.get_logger(__name__)
+
 MOST_ROWS = 200
 """Rows that are read at once."""
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
-_PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+_PLACE = re.compile("-".join([r"([0-9]{1,12})"] * 5), re.ASCII)
+"""Twelve digits are more than there will ever be, and fewer than a file system minds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,10 @@ class NewsReader:
         self._redact = redact
 
     def after(self, place: Place) -> News:
-        """Return what came after a place. Raises StoreUnavailable, OSError."""
+        """Return what came after a place. Raises StoreUnavailable."""
         moves = self._progress.events(place.task, place.event, MOST_ROWS)
         phases = self._progress.phases(place.task, place.phase, MOST_ROWS)
-        said, reached, is_all = self._transcript(place)
+        said, reached, is_all = self._readable(place)
         if not said and not is_all:
             return News((), reached, is_all=False)  # lines that are no records, and more after them
         sources = (
@@ -143,6 +148,14 @@ class NewsReader:
             "note": self._redact(phase.note),
         }
         return _Happened(ended, replace(place, phase=numbered.id), "phase", data)
+
+    def _readable(self, place: Place) -> tuple[list[_Happened], Place, bool]:
+        """Return what was said after a place; of a transcript that cannot be read, nothing now."""
+        try:
+            return self._transcript(place)
+        except OSError as error:
+            log.warning("a transcript cannot be read", task=place.task, error=str(error))
+            return [], place, True
 
     def _transcript(self, place: Place) -> tuple[list[_Happened], Place, bool]:
         """Return what was said after a place, one piece of one attempt, and where that leads."""

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from app.api.caller import Caller
 from app.api.models import RunDetail, RunPage
 from app.api.problems import LATER, Problem, ProblemBody, no_such_run
-from app.api.stream import TaskStreams, TooManyStreams, as_text
+from app.api.stream import MOST_STREAMS, TaskStreams, TooManyStreams, as_text
 from app.api.views import RunReader
 from domain.guests import GUEST
 from domain.model import Task
@@ -20,6 +20,9 @@ from domain.states import State
 from store.task_pages import Wanted
 
 Number = Annotated[int, Path(ge=1, le=2**53, description="The run's number.", examples=[7])]
+
+KEPT_FROM_GUESTS = MOST_STREAMS // 2
+"""Streams that guests leave for the operator."""
 
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -96,7 +99,8 @@ def _add_stream(router: APIRouter, reader: RunReader, streams: TaskStreams) -> N
         if await streams.is_over(task.id, last_event_id, until_rest=is_rest):
             return Response(status_code=204)
         try:
-            events = await streams.open(task.id, last_event_id, until_rest=is_rest)
+            kept = 0 if is_operator(request) else KEPT_FROM_GUESTS
+            events = await streams.open(task.id, last_event_id, until_rest=is_rest, kept_free=kept)
         except TooManyStreams as error:
             raise Problem(
                 HTTPStatus.SERVICE_UNAVAILABLE,

@@ -55,7 +55,7 @@ class TaskStreams:
     async def is_over(self, task_id: int, last_id: str, *, until_rest: bool = False) -> bool:
         """Tell whether a listener who has come to `last_id` has heard all that there is to hear.
 
-        Raises KeyError, StoreUnavailable, OSError.
+        Raises KeyError, StoreUnavailable.
         """
         state = await self._off_loop(self._reader.state, task_id)
         if state not in (AT_REST if until_rest else OVER) or not last_id:
@@ -64,20 +64,21 @@ class TaskStreams:
         return news.is_all and not news.events
 
     async def open(
-        self, task_id: int, last_id: str = "", *, until_rest: bool = False
+        self, task_id: int, last_id: str = "", *, until_rest: bool = False, kept_free: int = 0
     ) -> AsyncIterator[StreamEvent | None]:
         """Return what happened after `last_id`, and then what happens; None in it is a sign of life.
 
         `last_id` is the id of the last event that was heard, or "" for all from the beginning; one that is
         none means the beginning, too. Ends with an "end" event when the task is over, with `until_rest` also
         when it waits for people; and without one when the process ends: the same id goes on later.
+        `kept_free` streams are left for others.
 
         Raises:
             KeyError: there is no such task.
             StoreUnavailable: it cannot be looked up now.
             TooManyStreams: as many are open as may be.
         """
-        if self._pulse.watchers >= self._most:
+        if self._pulse.watchers >= self._most - kept_free:
             raise TooManyStreams(f"{self._most} streams are open, which is the most")
         await self._off_loop(self._reader.state, task_id)
         return self._listen(Place.read(task_id, last_id), AT_REST if until_rest else OVER)
@@ -105,7 +106,7 @@ class TaskStreams:
         try:
             state = await self._off_loop(self._reader.state, place.task)
             return state, await self._off_loop(self._reader.after, place)
-        except (StoreUnavailable, OSError) as error:
+        except StoreUnavailable as error:
             log.warning("a stream waits", task=place.task, error=str(error))
             return None, News((), place, is_all=True)
 

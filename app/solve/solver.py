@@ -176,7 +176,7 @@ class _Telling:
             self._look()
 
     def _look(self) -> None:
-        with suppress(StoreUnavailable, OSError):
+        with suppress(StoreUnavailable):
             is_all = False
             while not is_all:
                 found = self._news.after(self._place)

@@ -37,7 +37,7 @@ class Opened:
     news: NewsReader
 
     def story(self, task_id: int) -> list[StreamEvent]:
-        """Return all that has happened to a task, in order. Raises StoreUnavailable, OSError."""
+        """Return all that has happened to a task, in order. Raises StoreUnavailable."""
         place, events, is_all = Place(task_id), list[StreamEvent](), False
         while not is_all:
             found = self.news.after(place)

@@ -29,7 +29,7 @@ def tasks_text(wanted: Wanted, limit: int, *, as_json: bool) -> str:
 
 
 def show_text(number: int, *, transcript: bool, as_json: bool) -> str:
-    """Return one task, with all that happened where that is wanted. Raises ConfigurationError, OSError."""
+    """Return one task, with its story where that is wanted. Raises ConfigurationError, StoreUnavailable."""
     run, events = told(number, with_events=transcript)
     if as_json:
         return document(run, events if transcript else None)
@@ -40,7 +40,7 @@ def show_text(number: int, *, transcript: bool, as_json: bool) -> str:
 
 
 def told(number: int, *, with_events: bool = True) -> tuple[RunDetail, list[StreamEvent]]:
-    """Return a task and its story. Raises ConfigurationError, StoreUnavailable, OSError."""
+    """Return a task and its story. Raises ConfigurationError, StoreUnavailable."""
     with opened() as store:
         try:
             run = store.runs.run(number)

@@ -92,7 +92,8 @@ def test_secrets_of_this_process_are_in_no_event(world: ApiWorld, told: int) -> 
 
 
 @pytest.mark.parametrize(
-    "last_id", ["nonsense", "-1-0-0-0-0", "99-1-1-1-1", "1" * 400, "1-1-1-1", "²-1-1-1-1"]
+    "last_id",
+    ["nonsense", "-1-0-0-0-0", "99-1-1-1-1", "1" * 400, f"1-1-1-1-{10**17}", "1-1-1-1", "²-1-1-1-1"],
 )
 def test_what_names_no_place_in_the_task_is_its_beginning(world: ApiWorld, told: int, last_id: str) -> None:
     assert whole(world, told, last_id) == whole(world, told)

@@ -106,6 +106,17 @@ def test_a_run_that_is_over_is_streamed_whole_and_then_there_is_nothing(world: A
     assert client.get(f"/runs/{task.id}/stream", headers={"Last-Event-ID": last_id}).status_code == 204
 
 
+def test_a_transcript_that_cannot_be_read_leaves_the_rest_of_the_story(world: ApiWorld) -> None:
+    task = world.story.in_review("The total is wrong")
+    attempt = world.story.queue.attempts(task.id)[0]
+    (world.transcripts / f"attempt-{attempt.id}.jsonl").mkdir(parents=True)
+    place = f"{task.id}-1-1-{attempt.id}-5"
+    for headers in ({}, {"Last-Event-ID": place}):
+        answer = world.client().get(f"/runs/{task.id}/stream?until=rest", headers=headers)
+        assert answer.status_code == 200
+        assert '"state": "in_review"' in answer.text.rpartition("event: end")[2]
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WebProcess, int]]:
     folder: Path = tmp_path_factory.mktemp("web")

@@ -129,6 +129,8 @@ def test_no_more_listen_than_may_and_one_that_leaves_makes_room(
             await anext(events)
         with pytest.raises(TooManyStreams):
             await streams.open(at_work[0].id)
+        with pytest.raises(TooManyStreams):
+            await world.make_streams(most=2).open(at_work[0].id, kept_free=2)
         await opened[0].aclose()  # type: ignore[attr-defined]
         await anext(await streams.open(at_work[0].id))
 
