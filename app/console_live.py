@@ -53,9 +53,15 @@ class LiveTasks:
         return self._open >= MOST_STREAMS
 
     async def events(
-        self, task_id: int, last_id: str, render: Callable[[StepView], str]
+        self,
+        task_id: int,
+        last_id: str,
+        render: Callable[[StepView], str],
+        is_allowed: Callable[[], bool] = lambda: True,
     ) -> AsyncIterator[str]:
-        """Yield events from after `last_id` ("attempt-byte"), or from now on where it is "".
+        """Yield events from after `last_id` ("attempt-byte"), or from the beginning where it is "".
+
+        They end when whoever listens may not any more.
 
         Raises nothing for a store that is away: the next look tells.
         """
@@ -65,7 +71,7 @@ class LiveTasks:
             attempt, byte = place_of(last_id)
             mark: tuple[str, int, int] | None = None
             silent = 0.0
-            while not self._is_ending():
+            while not self._is_ending() and is_allowed():
                 found = await self._look(task_id, attempt, byte)
                 if found is not None:
                     attempt, byte = found.attempt_id, found.byte

@@ -131,14 +131,21 @@ def read_overview(reading: Reading, scope: Scope = None) -> Overview:
     day = utc_day(now)
     month = reading.spending.total(f"{day[:7]}-01", day, scope)
     places = reading.spending.by_place(day, day, scope)
+    summary = reading.board.summary(SHOWN, scope)
+
+    def newest(state: State, limit: int = SHOWN) -> list[LiveLine]:
+        ids = summary.newest.get(state, [])[:limit]
+        return _live(reading, reading.board.lines_of(ids), None) if ids else []
+
+    queue = Choice(states=(State.QUEUED,), scope=scope)
     return Overview(
         now=now,
-        counts=reading.board.counts(scope),
-        running=_listed(reading, scope, State.RUNNING, order="changed"),
-        queued=_listed(reading, scope, State.QUEUED, order="turn"),
-        blocked=_listed(reading, scope, State.BLOCKED, order="changed"),
-        in_review=_listed(reading, scope, State.IN_REVIEW, State.WATCHING, order="changed"),
-        ended=_listed(reading, scope, State.DONE, State.CANCELLED, order="changed", limit=ENDED_SHOWN),
+        counts=summary.counts,
+        running=newest(State.RUNNING),
+        queued=_live(reading, reading.board.lines(queue, order="turn", limit=SHOWN), 0),
+        blocked=newest(State.BLOCKED),
+        in_review=newest(State.IN_REVIEW),
+        ended=newest(State.DONE, ENDED_SHOWN),
         today=CapUse(
             name="today",
             spent=sum((share.spent for share in places), Money(0)),
@@ -285,12 +292,6 @@ def _last(subject: str, at: datetime | None, words: str) -> Sign:
     return Sign(
         subject=subject, standing="ok" if at else "unknown", words=words if at else "Never yet.", at=at
     )
-
-
-def _listed(reading: Reading, scope: Scope, *states: State, order: str, limit: int = SHOWN) -> list[LiveLine]:
-    choice = Choice(states=states, scope=scope)
-    lines = reading.board.lines(choice, order=order, limit=limit)
-    return _live(reading, lines, 0 if order == "turn" else None)
 
 
 def _live(reading: Reading, lines: list[BoardLine], before: int | None) -> list[LiveLine]:

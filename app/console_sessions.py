@@ -95,6 +95,14 @@ class Sessions:
             kept.used_at = now
             return kept.viewer
 
+    def is_open(self, viewer: Viewer) -> bool:
+        """Tell whether a session goes on, without taking the question for a use of it."""
+        if not viewer.session:
+            return True  # the password came with the request itself
+        with self._lock:
+            kept = self._kept.get(viewer.session)
+            return kept is not None and self._now() < kept.until
+
     def close(self, viewer: Viewer) -> None:
         """End a session."""
         with self._lock:

@@ -32,6 +32,7 @@ def console_of(
     *,
     tell: Callable[[Delivery], Awaitable[Admitted]],
     is_ending: Callable[[], bool],
+    replay: Callable[[int], Admitted] | None = None,
 ) -> APIRouter | None:
     """Return the console's routes, None where nobody could log in."""
     token, github = settings.console_token.get_secret_value(), _github_login(settings)
@@ -46,6 +47,7 @@ def console_of(
             public_url=settings.public_url,
             github=github,
             is_ending=is_ending,
+            replay=replay,
         )
     )
 

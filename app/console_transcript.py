@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import cast
 
-MOST_BYTES = 24 * 2**20
+MOST_BYTES = 8 * 2**20
 """Of a transcript that is read for a page; what comes after is said to be left out."""
 
 LONGEST_LINE = 4 * 2**20

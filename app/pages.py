@@ -261,7 +261,12 @@ class Console:
         if self._live.is_full:
             return PlainTextResponse("Too many look on.", 503, headers={**SAFETY, "Retry-After": "30"})
         last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
-        events = self._live.events(number, last, lambda step: self._looks.fragment("step.html", "step", step))
+        events = self._live.events(
+            number,
+            last,
+            lambda step: self._looks.fragment("step.html", "step", step),
+            lambda: self._door.sessions.is_open(viewer),
+        )
         return StreamingResponse(events, media_type="text/event-stream", headers=SAFETY)
 
     # -- what they share ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from app.api.application import PREFIX, api_application
-from app.api.wiring import api_parts
+from app.api.wiring import api_parts, replayer_of
 from app.clock import SystemClock
 from app.console_site import console_of
 from app.group_commit import DeliveryWriter
@@ -114,7 +114,14 @@ def build(
         clock=clock,
     )
     ending = ending or Ending()
-    console = console_of(settings, database, clock, tell=writer.store, is_ending=lambda: ending.is_asked)
+    console = console_of(
+        settings,
+        database,
+        clock,
+        tell=writer.store,
+        is_ending=lambda: ending.is_asked,
+        replay=replayer_of(settings, database, dialects).replay,
+    )
     mounted = {}
     if settings.console_token.get_secret_value() or settings.api_open:
         mounted[PREFIX] = api_application(api_parts(settings, database, writer, ending, dialects))

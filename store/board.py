@@ -63,6 +63,24 @@ _ORDERS = {
     "turn": "not_before, id",
 }
 
+# One pass over the rows, which are wide: everything that the overview needs of all tasks.
+_SUMMARY = f"""
+    WITH seen AS MATERIALIZED (
+        SELECT id, state, updated_at,
+            CASE state WHEN 'watching' THEN 'in_review' WHEN 'cancelled' THEN 'done' ELSE state END AS kind
+        FROM tasks WHERE {_SEEN}
+    )
+    SELECT 0 AS place, state AS kind, count(*) AS number FROM seen GROUP BY state
+    UNION ALL
+    SELECT place, kind, id AS number FROM (
+        SELECT id, kind, row_number() OVER (
+            PARTITION BY kind ORDER BY updated_at DESC, id DESC
+        ) AS place FROM seen WHERE kind <> 'queued'
+    )
+    WHERE place <= :limit
+    ORDER BY place
+"""
+
 _PLACES = f"""
     SELECT forge, repository_id, max(id) AS newest, count(*) AS tasks,
         count(*) FILTER (WHERE state = 'queued') AS queued,
@@ -116,6 +134,18 @@ class BoardLine:
     steps: int = 0
     phase: str = ""
     pull: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """How many tasks are in each state, and ids of those that changed last.
+
+    `newest` has kinds: IN_REVIEW with WATCHING among it, DONE with CANCELLED, and none for QUEUED, whose
+    order is another.
+    """
+
+    counts: dict[State, int]
+    newest: dict[State, list[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +208,27 @@ class Board:
             rows = connection.execute(query, {"scope": _scope_text(scope)}).fetchall()
         return dict.fromkeys(State, 0) | {State(row["state"]): row["count"] for row in rows}
 
+    def summary(self, limit: int, scope: Scope = None) -> Summary:
+        """Return how many tasks are in each state, and those that changed last, by kind."""
+        counts = dict.fromkeys(State, 0)
+        newest: dict[State, list[int]] = {}
+        with self._database.read() as connection:
+            rows = connection.execute(_SUMMARY, {"scope": _scope_text(scope), "limit": limit}).fetchall()
+        for row in rows:
+            if row["place"] == 0:
+                counts[State(row["kind"])] = row["number"]
+            else:
+                newest.setdefault(State(row["kind"]), []).append(row["number"])
+        return Summary(counts=counts, newest=newest)
+
+    def lines_of(self, task_ids: Iterable[int]) -> list[BoardLine]:
+        """Return these tasks, the one that changed last first."""
+        page = f"SELECT {_COLUMNS} FROM tasks WHERE id IN (SELECT value FROM json_each(:ids))"
+        query = _LINES.format(page=page, order="page.updated_at DESC, page.id DESC")
+        with self._database.read() as connection:
+            rows = connection.execute(query, {"ids": json.dumps(list(task_ids))}).fetchall()
+        return [_line(row) for row in rows]
+
     def count(self, choice: Choice) -> int:
         """Return how many tasks are chosen."""
         with self._database.read() as connection:
@@ -186,7 +237,9 @@ class Board:
     def lines(self, choice: Choice, *, order: str, limit: int, offset: int = 0) -> list[BoardLine]:
         """Return one page of the chosen tasks. `order`: newest, changed, or turn (as claimed)."""
         by = _ORDERS[order]
-        page = f"SELECT {_COLUMNS} {_CHOSEN} ORDER BY {by} LIMIT :limit OFFSET :offset"
+        # Said literally, the one state has its partial index.
+        one = f" AND state = '{choice.states[0].value}'" if len(choice.states) == 1 else ""
+        page = f"SELECT {_COLUMNS} {_CHOSEN}{one} ORDER BY {by} LIMIT :limit OFFSET :offset"
         query = _LINES.format(page=page, order=", ".join(f"page.{each}" for each in by.split(", ")))
         values = _values(choice) | {"limit": limit, "offset": offset}
         with self._database.read() as connection:

@@ -68,6 +68,10 @@ class Spending:
 
     def total(self, first: str, last: str, scope: Scope = None) -> Money:
         """Return the dollars of some days."""
+        if scope is None:  # an index holds all that is needed
+            query = "SELECT coalesce(sum(amount), 0) FROM ledger WHERE day BETWEEN ? AND ?"
+            with self._database.read() as connection:
+                return dollars(connection.execute(query, (first, last)).fetchone()[0])
         return sum((share.spent for share in self.by_day(first, last, scope)), Money(0))
 
     def by_day(self, first: str, last: str, scope: Scope = None) -> list[Share]:

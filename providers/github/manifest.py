@@ -14,6 +14,8 @@ LONGEST_NAME = 34
 """Characters that GitHub allows in an App's name."""
 
 WEBHOOK_PATH = "/webhooks/github"
+LOGIN_PATH = "/console/login/github/callback"
+"""Where people come back to who log in to the console with their account."""
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{LONGEST_NAME - 1}}}")
 _ORGANIZATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -78,6 +80,7 @@ def manifest(wishes: Wishes, redirect_url: str) -> dict[str, object]:
         "description": "Turns a labelled issue into a verified draft pull request. A person merges.",
         "hook_attributes": {"url": wishes.webhook_url, "active": True},
         "redirect_url": redirect_url,
+        "callback_urls": [f"{wishes.public_url}{LOGIN_PATH}"],
         "public": False,
         "request_oauth_on_install": False,
         "setup_on_update": False,

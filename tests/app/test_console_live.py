@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.console_live import LiveTasks, place_of, written
+from app.console_sessions import Sessions
 from app.console_transcript import StepView
 from domain.states import Trigger
 from store.database import Database
@@ -85,6 +86,24 @@ def test_a_stream_ends_when_the_process_does(world: World, story: Story) -> None
     story.running("x")
     world.is_ending = True
     assert heard(world) == ["retry: 3000\n\n"]
+
+
+def test_a_stream_ends_with_the_session_that_opened_it(world: World, story: Story) -> None:
+    story.running("x")
+    client = world.operator()
+    sessions = Sessions(story.clock.now)
+    viewer = sessions.find(sessions.open(name="operator"))
+    assert viewer is not None and sessions.is_open(viewer)
+    looks = iter([True, True, False])
+
+    async def listen() -> list[str]:
+        live = LiveTasks(world.reading(), lambda: False, look_seconds=0.001)
+        return [event async for event in live.events(1, "", str, lambda: next(looks))]
+
+    assert asyncio.run(listen())[0].startswith("retry")
+    sessions.close(viewer)
+    assert not sessions.is_open(viewer)
+    assert client.get("/console").status_code == 200
 
 
 @pytest.mark.parametrize("text", ["", "x", "1", "-", "1-x", "²-1", "9" * 40 + "-1", "1--1", "1-2-3"])
