@@ -37,6 +37,8 @@ Answer = tuple[int, object]
 Caller = Callable[[str, str, Mapping[str, str], bytes | None], Answer]
 """Makes one request (method, address, headers, body); returns status and JSON. Raises ForgeUnavailable."""
 
+_PINNED = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+
 
 class LoginRefused(FixwrightError):
     """This person, or this answer, opens nothing; the words are for them."""
@@ -183,13 +185,13 @@ class GithubLogin:
         return (self.forge, str(found["id"])) if may_write and isinstance(found.get("id"), int) else None
 
     def _get(self, path: str, token: str) -> Answer:
-        headers = {"Accept": "application/vnd.github+json", "Authorization": f"Bearer {token}"}
+        headers = _PINNED | {"Authorization": f"Bearer {token}"}
         return self._call("GET", self._api + path, headers, None)
 
     def _give_back(self, token: str) -> None:
         """Make the token useless; if that fails, it ends by itself."""
         secret = b64encode(f"{self._client_id}:{self._client_secret}".encode()).decode()
-        headers = {"Accept": "application/vnd.github+json", "Authorization": f"Basic {secret}"}
+        headers = _PINNED | {"Authorization": f"Basic {secret}"}
         address = f"{self._api}/applications/{quote(self._client_id, safe='')}/token"
         try:
             self._call("DELETE", address, headers, json.dumps({"access_token": token}).encode())

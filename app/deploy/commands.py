@@ -28,8 +28,6 @@ def fly(
         str, typer.Option("--model", help="The model, by its LiteLLM name.")
     ] = "anthropic/claude-sonnet-4-5",
     region: Annotated[str, typer.Option("--region", help="Region of the machine and its volume.")] = "fra",
-    organization: Annotated[str, typer.Option("--org", help="Organization on Fly.")] = "",
-    size: Annotated[int, typer.Option("--size", help="GB of the volume.")] = 3,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the commands; this is all that it does.")
     ] = False,
@@ -39,14 +37,7 @@ def fly(
     from app.deploy.fly import FlyPlan, words
     from app.settings import inherited_environment
 
-    plan = FlyPlan(
-        app=app,
-        region=region,
-        organization=organization,
-        repositories=repositories,
-        model=model,
-        size_gb=size,
-    )
+    plan = FlyPlan(app=app, region=region, repositories=repositories, model=model)
     if not dry_run:
         raise ConfigurationError(
             "--dry-run is missing: nothing is deployed by itself, since it costs money; look at what it "

@@ -15,6 +15,9 @@ _REGION = re.compile(r"[a-z]{3}")
 VOLUME = "fixwright_data"
 """As fly.toml mounts it."""
 
+VOLUME_GB = 3
+"""Room for the database, a gigabyte of mirrors and as much of set-ups; `fly volumes extend` gives more."""
+
 PROVIDER_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
 """The usual variable of a model's key, by the part of its LiteLLM name before the slash."""
 
@@ -29,14 +32,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlyPlan:
-    """What is to be deployed. `size_gb` is the volume's; `repositories` are forge:owner/name."""
+    """What is to be deployed. `repositories` are forge:owner/name."""
 
     app: str
     region: str
-    organization: str = ""
     repositories: str
     model: str
-    size_gb: int = 3
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.app):
@@ -54,8 +55,6 @@ class FlyPlan:
             raise ConfigurationError(
                 f"--model: {self.model!r} is no LiteLLM name; for example anthropic/claude-sonnet-4-5"
             )
-        if self.size_gb < 1:
-            raise ConfigurationError(f"--size: a volume of {self.size_gb} GB cannot be made; 1 or more")
 
     @property
     def key(self) -> str:
@@ -66,16 +65,14 @@ class FlyPlan:
     def steps(self) -> Iterator[Step]:
         """Give the commands in their order; each ends before the next may begin."""
         app = f"--app {self.app}"
-        organization = f" --org {shlex.quote(self.organization)}" if self.organization else ""
         yield Step(why="sign in", command="fly auth login")
         yield Step(
             why="make the app from fly.toml, and start nothing yet",
-            command=f"fly launch --copy-config --no-deploy --yes --name {self.app} --region {self.region}"
-            + organization,
+            command=f"fly launch --copy-config --no-deploy --yes --name {self.app} --region {self.region}",
         )
         yield Step(
             why="the disk for the database, mirrors and work under way",
-            command=f"fly volumes create {VOLUME} {app} --region {self.region} --size {self.size_gb} --yes",
+            command=f"fly volumes create {VOLUME} {app} --region {self.region} --size {VOLUME_GB} --yes",
         )
         settings = {
             "FIXWRIGHT_REPOSITORIES": self.repositories,
@@ -110,7 +107,7 @@ def words(plan: FlyPlan, *, environment: Mapping[str, str], as_json: bool) -> st
         return json.dumps(
             {"app": plan.app, "key": plan.key, "steps": [asdict(step) for step in steps]}, indent=2
         )
-    lines = [f"# Fixwright on Fly.io: {plan.app}, one machine of 1 GB, a volume of {plan.size_gb} GB."]
+    lines = [f"# Fixwright on Fly.io: {plan.app}, one machine of 1 GB, a volume of {VOLUME_GB} GB."]
     if not environment.get(plan.key):
         lines.append(f"# First: export {plan.key}=…   (the key of {plan.model}; it is not set in this shell)")
     for number, step in enumerate(steps, 1):

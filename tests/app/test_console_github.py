@@ -21,6 +21,7 @@ from domain.model import Actor, Permission, Reason
 from store.database import Database
 from tests.app.consoles import TOKEN, World, seen, stamp
 from tests.app.stories import Story
+from tests.providers.github.contract import judge
 
 
 class Hours:
@@ -34,13 +35,13 @@ class Hours:
 
 @pytest.fixture
 def github(tmp_path: Path) -> Iterator[GithubServer]:
-    server = GithubServer(GithubState(tmp_path / "github"))
+    server = GithubServer(GithubState(tmp_path / "github"), judge)
     local = server.state.local
     local.create_repository("acme/other", files=None)
     local.create_repository("acme/shop", files=None)
     yield server
     server.close()
-    assert server.state.broken == []
+    assert list(server.state.broken) == []
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from app.issue_address import issue_text, parsed
 from app.settings import personal_token
 from domain.errors import ConfigurationError
 from providers.local.people import LocalWorld
+from tests.providers.github.contract import judge
 
 ISSUE = {"title": "parse_header cuts the value", "body": "At the second colon."}
 
@@ -164,7 +165,7 @@ def test_a_configured_app_reads_what_nobody_else_may(
 ) -> None:
     state = GithubState(tmp_path / "forge")
     state.install(OWNER)
-    server = GithubServer(state)
+    server = GithubServer(state, judge)
     try:
         repository = state.local.create_repository(f"{OWNER}/hidden", private=True, files={"a.py": b""})
         number = state.local.open_issue(

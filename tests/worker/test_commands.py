@@ -149,7 +149,9 @@ def test_an_edited_comment_commands_nothing(notes: Town) -> None:
     notes.world.edit_comment(comment.id, notes.maintainer, "/fixwright cancel")
     notes.deliver()
     notes.loop(plays(WRITE)).shop.desk.clear()
-    assert notes.stands == (State.BLOCKED, Reason.NEEDS_INFORMATION)
+    assert notes.stands == (State.QUEUED, None), (
+        "the word is an answer; what it was made into cancels nothing"
+    )
 
 
 # -- work that a command begins ----------------------------------------------------------------------

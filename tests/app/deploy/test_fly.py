@@ -75,7 +75,7 @@ def test_what_is_printed_is_a_script_that_hands_over_just_what_was_said(tmp_path
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\nprintf '%s\\0' {name} \"$@\" >>{told}\nprintf '\\n' >>{told}\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    odd = plan(repositories="github:acme/shop,github:acme/it's; touch pwned", organization="a b")
+    odd = plan(repositories="github:acme/shop,github:acme/it's; touch pwned")
     script = words(odd, environment={}, as_json=False)
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "ANTHROPIC_API_KEY": KEY}
     done = subprocess.run(
@@ -88,7 +88,7 @@ def test_what_is_printed_is_a_script_that_hands_over_just_what_was_said(tmp_path
     assert pairs["FIXWRIGHT_REPOSITORIES"] == odd.repositories
     assert pairs["ANTHROPIC_API_KEY"] == KEY
     assert len(pairs["FIXWRIGHT_CONSOLE_TOKEN"]) == 32 and pairs["FIXWRIGHT_CONSOLE_TOKEN"] in done.stderr
-    assert next(call for call in calls if call[1:2] == ["launch"])[-2:] == ["--org", "a b"]
+    assert next(call for call in calls if call[1:2] == ["launch"])[-1] == "fra"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,6 @@ def test_what_is_printed_is_a_script_that_hands_over_just_what_was_said(tmp_path
         ({"region": "Frankfurt"}, "fly platform regions"),
         ({"repositories": " "}, "github:acme/shop"),
         ({"model": "gpt"}, "--model: 'gpt'"),
-        ({"size_gb": 0}, "--size"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_way_out(changes: dict[str, object], said: str) -> None:

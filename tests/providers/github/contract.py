@@ -29,6 +29,8 @@ UNDESCRIBED = {
     ("GET", re.compile(r"/users/[^/]+")): "documented, not among the trimmed operations",
     ("GET", re.compile(r"/user/\d+")): "documented, not among the trimmed operations",
     ("POST", re.compile(r"/repos/[^/]+/[^/]+/actions/jobs/\d+/rerun")): "documented, not among the trimmed",
+    ("GET", re.compile(r"/user")): "documented, not among the trimmed operations",
+    ("DELETE", re.compile(r"/applications/[^/]+/token")): "documented, not among the trimmed operations",
     ("POST", re.compile(r"/graphql")): "has a schema of its own",
 }
 
