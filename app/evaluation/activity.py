@@ -28,9 +28,8 @@ _NO_FILE = re.compile(r"\d?>&\d|[\d&]?>{1,2}\s*/dev/\w+")
 """Redirections that write no file."""
 _INTO_FILE = re.compile(r"(?<![<>&\d])>{1,2}\s*(?!/dev/null|&)[^\s>&|;]+")
 _ASSIGNMENT = re.compile(r"^(?:[A-Za-z_]\w*=\S*\s+)+")
-_WRITES = re.compile(
-    r"\.write(?:_text|_bytes|lines)?\(|open\([^)]*['\"][wax]b?\+?['\"]|\.replace\([^)]*\)\s*\)|fs\.writeFile"
-)
+_WRITES = re.compile(r"\.write(?:_text|_bytes|lines)?\(|open\([^()]{0,200}['\"][wax]b?\+?['\"]|fs\.writeFile")
+"""Of a program's text."""
 
 _TESTING = re.compile(
     r"(?:py\.?test|unittest|tox|nox|nose2?|ctest|rspec|phpunit|jest|vitest|mocha|ava)\b"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ RESULTS, SPENT, TRANSCRIPTS = "results.jsonl", "spent.jsonl", "transcripts"
 SLICE_TOKENS = 6000
 ONE_SHOT, AGENT = "one shot", "agent"
 
-_FENCE = re.compile(r"^(`{3,})[^\n`]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"(`{3,})[^`]*")
 _HEADER = re.compile(r"^(?:diff --git |--- )", re.MULTILINE)
 _NUMBERED = re.compile(r"attempt-(\d{1,9})\.jsonl")
 _SOMEBODY = Actor(id="0", login="evaluation")
@@ -238,11 +238,25 @@ def due(cases: Sequence[EvalCase], ways: Sequence[tuple[str, str]], results: Pat
 
 def patch_in(answer: str) -> str:
     """Return the diff in an answer, fenced or bare; "" where there is none."""
-    fenced = [match[2] for match in _FENCE.finditer(answer) if _HEADER.search(match[2])]
-    if fenced:
-        return "".join(fenced)
+    blocks = [block for block in _blocks(answer) if _HEADER.search(block)]
+    if blocks:
+        return "".join(blocks)
     bare = _HEADER.search(answer)
     return answer[bare.start() :].rstrip("\n") + "\n" if bare else ""
+
+
+def _blocks(answer: str) -> Iterator[str]:
+    """Yield what stands in fences that are closed."""
+    ticks, block = "", list[str]()
+    for line in answer.split("\n"):
+        fence = _FENCE.fullmatch(line.rstrip())
+        if ticks and line.rstrip() == ticks:
+            yield "".join(f"{each}\n" for each in block)
+            ticks, block = "", []
+        elif ticks:
+            block.append(line)
+        elif fence:
+            ticks = fence[1]
 
 
 def _ending(report: AgentReport) -> str:

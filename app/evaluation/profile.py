@@ -148,9 +148,10 @@ def _commands(record: Mapping[str, object]) -> tuple[str, ...]:
 
 def _money(value: object) -> Money:
     try:
-        return Decimal(str(value)) if value is not None else ZERO
+        amount = Decimal(str(value))
     except InvalidOperation:
         return ZERO
+    return amount if amount.is_finite() and amount > 0 else ZERO
 
 
 def _count(value: object) -> int:

@@ -15,6 +15,7 @@ from app.evaluation.profile import read_profile
 from domain.errors import ConfigurationError
 from domain.text import Redactor
 from harness.transcript import Transcript, pack
+from store.database import Database
 
 S, R, E, T = Activity.SEARCHING, Activity.READING, Activity.EDITING, Activity.TESTING
 
@@ -116,3 +117,17 @@ def test_where_there_is_nothing_it_is_said(tmp_path: Path) -> None:
     for directory, words in ((tmp_path, "there is no attempt-N.jsonl"), (tmp_path / "no", "is no directory")):
         said = CliRunner().invoke(cli, ["eval", "profile", str(directory)])
         assert isinstance(said.exception, ConfigurationError) and words in str(said.exception)
+
+
+def test_the_service_s_own_transcripts_have_their_kind_from_its_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIXWRIGHT_DATA_DIR", str(tmp_path))
+    Transcript(tmp_path / "transcripts" / "attempt-1.jsonl", Redactor([])).append(_step(1, "ls", "0.1"))
+
+    said = CliRunner().invoke(cli, ["eval", "profile"])
+    assert isinstance(said.exception, ConfigurationError) and "fixwright.sqlite3" in str(said.exception)
+
+    with Database(tmp_path / "fixwright.sqlite3") as database:
+        database.migrate()
+    assert "unknown" in CliRunner().invoke(cli, ["eval", "profile"]).output
