@@ -30,6 +30,9 @@ _SAYINGS: Mapping[str, str] = {
     "title text": "it matches the title",
     "lead text": "it matches the first sentences",
     "name words of title": "names in it say what the title says",
+    "title first": "it matches the title best",
+    "spoken of": "the issue speaks of what it defines",
+    "flags": "it has a flag that the issue names",
     "title covered": "a definition in it has the words of the title",
     "name words": "names in it say what the issue says",
     "defined names": "it defines names that the issue uses",
@@ -106,7 +109,7 @@ class FaultLocalizer:
         """Return every file that anything speaks for, and the definitions of the best ones, ranked."""
         query = read_query(issue_text, failing_output)
         corpus = read_corpus(tree, wanted_terms(query), Shelf(self._keeper))
-        return rank(corpus, collect(corpus, query), self._weights)
+        return rank(corpus, collect(corpus, query, self._weights.features), self._weights)
 
 
 class ForgivingLocalizer:

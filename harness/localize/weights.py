@@ -10,7 +10,9 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("weights.json")
 
-CIRCUMSTANCES = frozenset({"package file", "language share", "importers", "is class", "length"})
+CIRCUMSTANCES = frozenset(
+    {"package file", "language share", "importers", "vendored", "is class", "is special", "length"}
+)
 """What a place is, whatever the issue says: it may tip the scales either way, but is no evidence."""
 
 
@@ -43,6 +45,11 @@ class Weights:
 
     files: tuple[Weight, ...]
     parts: tuple[Weight, ...]
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Return the names of all features that are weighed."""
+        return frozenset(line.feature for line in (*self.files, *self.parts))
 
 
 def read_weights(table: Path = TABLE) -> dict[str, Weights]:

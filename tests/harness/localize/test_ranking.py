@@ -18,6 +18,7 @@ SHOP: Mapping[str, str] = {
     "src/shop/base.py": "class Rate:\n    def apply(self, amount):\n        return amount\n",
     "src/shop/orders.py": "def cancel(one):\n    raise ValueError('order %s already shipped today' % one)\n",
     "src/shop/carts.py": "class Cart:\n    def add(self, thing):\n        return thing\n",
+    "src/shop/command.py": "def options(parser):\n    parser.add_argument('--dry-run')\n",
     "tests/test_carts.py": "def test_basket_overflow_quota():\n    assert 'basket overflow quota'\n",
 }
 
@@ -38,8 +39,13 @@ def shop(tmp_path: Path) -> Path:
         ("Basket overflow quota\nis wrong", "src/shop/carts.py"),
         ("Refund fails\nSee https://x.example/acme/shop/blob/main/src/shop/base.py#L2", "src/shop/base.py"),
         ("Refund fails\nin Cart.add", "src/shop/carts.py"),
+        ("Refund fails\nWhat shop.total says is wrong", "src/shop/prices.py"),
+        ("Refund fails\nfor --dry-run too", "src/shop/command.py"),
     ],
-    ids=["message", "import through the package", "test named after it", "address", "qualified name"],
+    ids=[
+        *("message", "import through the package", "test named after it", "address", "qualified name"),
+        *("dotted name through the package", "flag"),
+    ],
 )
 def test_kinds_of_evidence(shop: Path, issue: str, path: str) -> None:
     found = FaultLocalizer().localize(shop, issue)
@@ -96,3 +102,46 @@ def test_the_table_is_readable() -> None:
     assert set(table) == set(STRATEGIES) - {"null"}
     assert all(line.weight and isinstance(line.form, Form) for w in table.values() for line in w.files)
     assert json.loads(TABLE.read_text())["full"]["files"][0][0]
+
+
+def test_other_peoples_code_comes_after_our_own(tmp_path: Path) -> None:
+    tree = {
+        "shop/__init__.py": "__version__ = '1'\n",
+        "shop/basket.py": "def fill(basket, thing):\n    return [*basket, thing]\n",
+        "shop/packages/__init__.py": "",
+        "shop/packages/baskets/__init__.py": "__version__ = '7.2'\n",
+        "shop/packages/baskets/basket.py": "def fill(basket, thing):\n    return [*basket, thing, thing]\n",
+        "shop/static/basket-3.5.1.js": "function basket(thing) { return fill(basket, thing); }\n",
+    }
+    for path, text in tree.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = FaultLocalizer().localize(tmp_path, "Fill a basket with a thing\nfill the basket twice")
+
+    places = [suspect.path for suspect in found.suspects]
+    assert places[0] == "shop/basket.py"
+    assert places.index("shop/packages/baskets/basket.py") > 0
+    assert places.index("shop/static/basket-3.5.1.js") > 0
+
+
+def test_a_package_within_a_package_without_a_version_is_our_own(tmp_path: Path) -> None:
+    inner = tmp_path / "shop" / "packages" / "baskets"
+    inner.mkdir(parents=True)
+    for folder in (tmp_path / "shop", inner.parent, inner):
+        (folder / "__init__.py").write_text("")
+    (inner / "basket.py").write_text("def fill(basket, thing):\n    return [*basket, thing]\n")
+    (tmp_path / "shop" / "other.py").write_text("def fill(thing):\n    return thing\n")
+    found = FaultLocalizer().localize(tmp_path, "Fill a basket with a thing")
+
+    assert found.suspects[0].path == "shop/packages/baskets/basket.py"
+
+
+def test_a_definition_is_found_by_its_class_its_path_and_its_text_together(tmp_path: Path) -> None:
+    (tmp_path / "carts.py").write_text(
+        "class Cart:\n    def add(self, thing):\n        return thing\n\n"
+        "    def drop(self, thing):\n        return None\n\n\n"
+        "class Shelf:\n    def add(self, thing):\n        return thing\n"
+    )
+    found = FaultLocalizer().localize(tmp_path, "Add a thing to a shelf\nA shelf forgets what it is given.")
+
+    assert found.suspects[0].symbol == "Shelf.add"
