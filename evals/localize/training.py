@@ -18,7 +18,7 @@ from harness.localize.corpus import Corpus
 from harness.localize.features import Features
 from harness.localize.rank import formed, part_evidence, rank
 from harness.localize.text_scores import Scores
-from harness.localize.weights import CIRCUMSTANCES, Weight, Weights
+from harness.localize.weights import BY_HAND, CIRCUMSTANCES, Weight, Weights
 
 CANDIDATES = 80
 STEPS = 240
@@ -186,5 +186,5 @@ def with_weights(
 
 
 def learned(lines: Sequence[Weight]) -> list[Weight]:
-    """Return the lines that are learned: development cases have no failing test."""
-    return [line for line in lines if line.feature != "failing test"]
+    """Return the lines that are learned: development cases have no failing test and no history."""
+    return [line for line in lines if line.feature not in BY_HAND]

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.localize import field_scores, name_scores, neighbour_scores, path_scores, text_scores
+from domain.model import PastChange
+from harness.localize import (
+    field_scores,
+    history_scores,
+    name_scores,
+    neighbour_scores,
+    path_scores,
+    text_scores,
+)
 from harness.localize.corpus import Corpus
 from harness.localize.facts import ARGUMENT, CALLED, VARIABLE
 from harness.localize.literals import LITERAL, RUN
@@ -42,7 +51,12 @@ def wanted_terms(query: Query) -> frozenset[str]:
     return query.terms | name_scores.wanted_names(query) | {path_scores.VERSION}
 
 
-def collect(corpus: Corpus, query: Query, wanted: frozenset[str] | None = None) -> Features:
+def collect(
+    corpus: Corpus,
+    query: Query,
+    wanted: frozenset[str] | None = None,
+    past: Sequence[PastChange] = (),
+) -> Features:
     """Score every file and part by every feature that is wanted; nothing is cut."""
     found = Features(wanted=wanted)
     _add_text(found, corpus, query)
@@ -52,6 +66,10 @@ def collect(corpus: Corpus, query: Query, wanted: frozenset[str] | None = None) 
     _add_places(found, corpus, query, paths)
     found.parts["fields"] = field_scores.score_fields(corpus, query, names, paths)
     _add_neighbours(found, corpus, query, names, paths)
+    if past:
+        found.files["like changes"], found.files["changed of late"] = history_scores.touched_before(
+            corpus, query, past
+        )
     return found
 
 

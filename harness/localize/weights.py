@@ -11,9 +11,15 @@ from pathlib import Path
 TABLE = Path(__file__).with_name("weights.json")
 
 CIRCUMSTANCES = frozenset(
-    {"package file", "language share", "importers", "vendored", "is class", "is special", "length"}
+    {
+        *("package file", "language share", "importers", "vendored", "changed of late"),
+        *("is class", "is special", "length"),
+    }
 )
 """What a place is, whatever the issue says: it may tip the scales either way, but is no evidence."""
+
+BY_HAND = frozenset({"failing test", "like changes", "changed of late"})
+"""What no development case has, and training leaves as it is."""
 
 
 class Form(StrEnum):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from domain.model import Localization
+from domain.model import Localization, PastChange
 from harness.localize import STRATEGIES, FaultLocalizer, ForgivingLocalizer, localizer_named
 from harness.localize.weights import TABLE, Form, read_weights
 
@@ -81,7 +81,12 @@ def test_a_failing_localizer_costs_nothing_but_its_help(shop: Path) -> None:
         name = "broken"
 
         def localize(
-            self, tree: Path, issue_text: str, failing_output: str, token_budget: int
+            self,
+            tree: Path,
+            issue_text: str,
+            failing_output: str,
+            token_budget: int,
+            past: Sequence[PastChange] = (),
         ) -> Localization:
             raise RuntimeError("a fault of ours")
 
@@ -145,3 +150,39 @@ def test_a_definition_is_found_by_its_class_its_path_and_its_text_together(tmp_p
     found = FaultLocalizer().localize(tmp_path, "Add a thing to a shelf\nA shelf forgets what it is given.")
 
     assert found.suspects[0].symbol == "Shelf.add"
+
+
+def change(message: str, *paths: str) -> PastChange:
+    return PastChange(message=message, paths=paths)
+
+
+PAST = (
+    change("Tidy", "src/shop/base.py"),
+    change("Mend the refund of gift vouchers", "src/shop/carts.py", "tests/test_carts.py"),
+    *(change(f"Other work {number}", "src/shop/command.py") for number in range(40)),
+    change("Mend something else", "src/shop/gone.py"),
+)
+
+
+def test_files_that_a_change_with_a_like_message_touched_come_first(shop: Path) -> None:
+    issue = "Refunds of gift vouchers come twice"
+    with_past = FaultLocalizer().localize(shop, issue, past=PAST)
+
+    assert with_past.suspects[0].path == "src/shop/carts.py"
+    assert "changes with a like message touched it" in with_past.suspects[0].why
+    assert FaultLocalizer().localize(shop, issue, past=PAST).suspects == with_past.suspects
+
+
+def test_the_past_does_not_outweigh_what_the_issue_says(shop: Path) -> None:
+    issue = "Cancel one order\nThe log says `order 7 already shipped today`"
+
+    assert FaultLocalizer().localize(shop, issue, past=PAST).suspects[0].path == "src/shop/orders.py"
+
+
+def test_without_a_past_nothing_changes(shop: Path) -> None:
+    issue = "cancel an order in the cart"
+    found = [FaultLocalizer().ranking(shop, issue, past=past) for past in ((), (change("x", "absent.py"),))]
+
+    assert [(item.file, item.score) for item in found[0].files] == [
+        (item.file, item.score) for item in found[1].files
+    ]
