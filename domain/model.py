@@ -317,7 +317,7 @@ class Localization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastChange:
-    """A commit that led to the state at hand: its message, which is untrusted text, and the paths it changed."""
+    """A commit that led to the state at hand: its message (untrusted text), and the paths that it changed."""
 
     message: str
     paths: tuple[str, ...]
