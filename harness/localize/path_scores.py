@@ -20,6 +20,8 @@ from harness.localize.words import WORD, is_common, parts_of
 
 _WEIGHTS = {Region.TITLE: 3.0, Region.LEAD: 2.0, Region.PROSE: 0.6, Region.CODE: 0.5}
 VERSION = "v:__version__"
+MOST_BUNDLED = 4
+NEARLY_ALL = 0.9
 _VENDORED_SCRIPT = re.compile(
     r"[-.]\d+\.\d+(?:\.\d+)?(?:[.-]min)?\.[cm]?js$|[.-]min\.[cm]?js$"
     r"|(?:^|/)(?:jquery|underscore|bootstrap)\b[^/]*\.js$"
@@ -91,18 +93,27 @@ def overlap(named: str, path: str) -> int:
 
 
 def vendored(corpus: Corpus) -> Scores:
-    """Mark other people's code: a package with a version of its own within another, a script with one."""
+    """Mark other people's code: a package with a version of its own within another, a script with one.
+
+    Many such packages side by side are parts of the product with releases of their own, and so is a package
+    that holds nearly all of the product.
+    """
     packages = {_folder(file.path) for file in corpus.files if file.path.endswith("/__init__.py")}
-    foreign = set()
+    bundled: dict[str, set[str]] = defaultdict(set)
     for part in corpus.places(VERSION):
-        path = corpus.files[corpus.file_of[part]].path
-        if path.endswith("/__init__.py") and _folder(path).rpartition("/")[0] in packages:
-            foreign.add(_folder(path) + "/")
-    return {
-        number: 1.0
-        for number, file in enumerate(corpus.files)
-        if _VENDORED_SCRIPT.search(file.path) or file.path.startswith(tuple(foreign))
-    }
+        folder = _folder(corpus.files[corpus.file_of[part]].path)
+        around = folder.rpartition("/")[0]
+        if folder in packages and around in packages:
+            bundled[around].add(folder + "/")
+    foreign = tuple(
+        sorted(each for found in bundled.values() if len(found) <= MOST_BUNDLED for each in found)
+    )
+    product = [number for number, file in enumerate(corpus.files) if not file.aside]
+    inner = {number for number in product if corpus.files[number].path.startswith(foreign)}
+    scripts = {number for number in product if _VENDORED_SCRIPT.search(corpus.files[number].path)}
+    if len(inner) > NEARLY_ALL * len(product):
+        inner = set()
+    return dict.fromkeys(sorted(inner | scripts), 1.0)
 
 
 def _folder(path: str) -> str:

@@ -141,6 +141,25 @@ def test_a_package_within_a_package_without_a_version_is_our_own(tmp_path: Path)
     assert found.suspects[0].path == "shop/packages/baskets/basket.py"
 
 
+@pytest.mark.parametrize("providers", [["amazon", "google", "http", "mail", "sftp"], ["amazon"]])
+def test_parts_of_the_product_with_releases_of_their_own_are_no_other_peoples_code(
+    tmp_path: Path, providers: list[str]
+) -> None:
+    root = tmp_path / "flow" / "providers"
+    for provider in providers:
+        (root / provider).mkdir(parents=True)
+        (root / provider / "__init__.py").write_text("__version__ = '8.1'\n")
+        for module in range(40):
+            (root / provider / f"hook{module}.py").write_text(f"def connect{module}(bucket):\n    pass\n")
+    for folder in (root, root.parent):
+        (folder / "__init__.py").write_text("")
+    (root / "amazon" / "bucket.py").write_text("def list_bucket(name):\n    return name\n")
+    (root.parent / "names.py").write_text("def bucket_name(name):\n    return name\n")
+    found = FaultLocalizer().localize(tmp_path, "List a bucket of amazon by its name")
+
+    assert found.suspects[0].path == "flow/providers/amazon/bucket.py"
+
+
 def test_a_definition_is_found_by_its_class_its_path_and_its_text_together(tmp_path: Path) -> None:
     (tmp_path / "carts.py").write_text(
         "class Cart:\n    def add(self, thing):\n        return thing\n\n"
