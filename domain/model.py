@@ -315,6 +315,14 @@ class Localization:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastChange:
+    """A commit that led to the state at hand: its message (untrusted text), and the paths that it changed."""
+
+    message: str
+    paths: tuple[str, ...]
+
+
 class PublicationKind(StrEnum):
     """What is put on the forge: a verified pull request, or unfinished work on its branch."""
 

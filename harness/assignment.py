@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import structlog
+
 from domain.claim import Claim, Restatement
-from domain.errors import AgentFailure
-from domain.model import Localization, Outcome, Reason
+from domain.errors import AgentFailure, GitError
+from domain.model import Localization, Outcome, PastChange, Reason
 from domain.ports import AgentReport, Brief, Meter
 from harness.agent.starting_in import StartingIn
 from harness.checkpoints import Checkpoints, Start, ref_of
@@ -19,6 +21,8 @@ from harness.journal import Journal
 from harness.order import Bench, Ended, Order, Progress
 from harness.summary import summed_up
 from harness.verify import Baseline
+
+log = structlog.get_logger(__name__)
 
 SLICE_TOKENS = 6000
 """Tokens of source that the localizer may put into the brief."""
@@ -144,10 +148,19 @@ class Assignment:
                 f"{task.title}\n\n{task.body}",
                 baseline.failing_output,
                 SLICE_TOKENS,
+                self._past(),
             )
             note.text = ", ".join(suspect.path for suspect in found.suspects[:3])
         self.known.suspects = found.suspects
         return found
+
+    def _past(self) -> tuple[PastChange, ...]:
+        """Return the changes that led to the base; without them the localizer sees less, and works."""
+        try:
+            return self.ground.mirror.past_changes(self.ground.base_sha)
+        except GitError:
+            log.warning("the history cannot be read", base=self.ground.base_sha)
+            return ()
 
     def _run(self, brief: Brief) -> AgentReport:
         ground, attempt = self.ground, self.order.attempt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ from domain.model import (
     Limit,
     Localization,
     Money,
+    PastChange,
     Price,
     Usage,
 )
@@ -25,8 +26,18 @@ class Localizer(Protocol):
 
     name: str
 
-    def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
-        """Rank the places in a checked-out tree and cut slices of at most `token_budget` tokens."""
+    def localize(
+        self,
+        tree: Path,
+        issue_text: str,
+        failing_output: str,
+        token_budget: int,
+        past: Sequence[PastChange] = (),
+    ) -> Localization:
+        """Rank the places in a checked-out tree and cut slices of at most `token_budget` tokens.
+
+        `past` are the changes that led to the tree, newest first, as far as they are known.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

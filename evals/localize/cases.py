@@ -43,7 +43,7 @@ def _case(read: dict[str, object]) -> Case:
     return Case(
         id=str(read["instance_id"]),
         repository=str(read["repo"]),
-        package=f"pypi:{read['pkg']}=={read['version']}",
+        package=str(read.get("package") or f"pypi:{read['pkg']}=={read['version']}"),
         archive=str(read["sdist_file"]),
         sha256=str(read["sdist_sha256"]),
         issue=str(read["problem_statement"]),

@@ -24,6 +24,9 @@ KEPT = 50
 TOKENS = 6000
 """The budget for slices that an attempt has."""
 
+PATIENCE = 3600.0
+"""Seconds that a tree may take to be read: figures must not depend on how busy the machine is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -37,7 +40,7 @@ class Job:
 def evidence(job: Job) -> tuple[Corpus, Features]:
     """Return a case's corpus and all that is known of it for the issue."""
     query = read_query(job.case.issue)
-    corpus = read_corpus(job.tree, wanted_terms(query), Shelf(FactsKeeper(job.index)))
+    corpus = read_corpus(job.tree, wanted_terms(query), Shelf(FactsKeeper(job.index), PATIENCE))
     return corpus, collect(corpus, query)
 
 

@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 
 from domain.errors import GitError
-from domain.model import CloneAccess
+from domain.model import CloneAccess, PastChange
 from harness.change import DEFAULT_LIMITS, AddedLine, FileChange, ScanLimits, TreeEntry
-from harness.git import difference, merging, pushing, trees
+from harness.git import difference, history, merging, pushing, trees
 from harness.git.environment import ATTRIBUTES, Person
 from harness.git.runner import GitRunner, Limits, Place
 from harness.git.values import OWN_REFS, LogEntry, Snapshot, branch_ref, object_name, own_ref
@@ -174,6 +174,10 @@ class Mirror:
             *(["^" + object_name(base)] if base else []),
         )
         return tuple(_log_entry(line) for line in shown.decode("utf-8", "replace").split("\n") if line)
+
+    def past_changes(self, head: str, limit: int = 400) -> tuple[PastChange, ...]:
+        """Return the commits that led to `head`, newest first, with the paths that each touched."""
+        return history.past_changes(self.runner, self.place, head, limit)
 
     def commit(
         self,

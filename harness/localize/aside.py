@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
 from harness.testing.paths import in_test_directory, is_test_file
 
 _ANYWHERE = frozenset(
@@ -20,7 +18,7 @@ _AT_THE_TOP = frozenset(
 
 def is_test(path: str) -> bool:
     """Tell whether a path holds tests or what they lean on."""
-    folders = PurePosixPath(path).parts[:-1]
+    folders = path.split("/")[:-1]
     if is_test_file(path):
         return True
     # A package called `testing` is often a product of its own, with tests elsewhere.
@@ -29,8 +27,8 @@ def is_test(path: str) -> bool:
 
 def is_aside(path: str) -> bool:
     """Tell whether fixes rarely go to a path."""
-    pure = PurePosixPath(path)
-    folders = [part.lower() for part in pure.parts[:-1]]
-    if is_test(path) or pure.name in {"conftest.py", "setup.py"}:
+    *above, name = path.split("/")
+    folders = [part.lower() for part in above]
+    if is_test(path) or name in {"conftest.py", "setup.py"}:
         return True
     return any(part in _ANYWHERE for part in folders) or bool(folders and folders[0] in _AT_THE_TOP)

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.localize import name_scores, neighbour_scores, path_scores, text_scores
+from domain.model import PastChange
+from harness.localize import (
+    field_scores,
+    history_scores,
+    name_scores,
+    neighbour_scores,
+    path_scores,
+    text_scores,
+)
 from harness.localize.corpus import Corpus
 from harness.localize.facts import ARGUMENT, CALLED, VARIABLE
 from harness.localize.literals import LITERAL, RUN
 from harness.localize.modules import Modules
 from harness.localize.name_scores import Names, Pair
 from harness.localize.path_scores import Paths
-from harness.localize.query import Query
+from harness.localize.query import REGION_WEIGHTS, Query
 from harness.localize.regions import Region
 from harness.localize.text_scores import Scores, best_part, best_parts
 
 
 @dataclass(slots=True)
 class Features:
-    """Scores by feature; what is missing is 0. `files` by the number of a file, `parts` by that of a part."""
+    """Scores by feature; what is missing is 0. `files` by the number of a file, `parts` by that of a part.
+
+    Of features that nothing else builds upon only the `wanted` ones are worked out, all for None.
+    """
 
     files: dict[str, Scores] = field(default_factory=dict)
     parts: dict[str, Scores] = field(default_factory=dict)
+    wanted: frozenset[str] | None = None
+
+    def wants(self, name: str) -> bool:
+        """Tell whether a feature is asked for."""
+        return self.wanted is None or name in self.wanted
 
     def add(self, name: str, pair: Pair) -> None:
         """Add evidence for both."""
@@ -31,23 +48,34 @@ class Features:
 
 def wanted_terms(query: Query) -> frozenset[str]:
     """Return all terms that a query looks up."""
-    return query.terms | name_scores.wanted_names(query)
+    return query.terms | name_scores.wanted_names(query) | {path_scores.VERSION}
 
 
-def collect(corpus: Corpus, query: Query) -> Features:
-    """Score every file and part by every feature; nothing is cut."""
-    found = Features()
+def collect(
+    corpus: Corpus,
+    query: Query,
+    wanted: frozenset[str] | None = None,
+    past: Sequence[PastChange] = (),
+) -> Features:
+    """Score every file and part by every feature that is wanted; nothing is cut."""
+    found = Features(wanted=wanted)
     _add_text(found, corpus, query)
     names = Names.of(corpus)
     _add_names(found, corpus, query, names)
     paths = Paths.of(corpus)
     _add_places(found, corpus, query, paths)
+    found.parts["fields"] = field_scores.score_fields(corpus, query, names, paths)
     _add_neighbours(found, corpus, query, names, paths)
+    if past:
+        found.files["like changes"], found.files["changed of late"] = history_scores.touched_before(
+            corpus, query, past
+        )
     return found
 
 
 def _add_text(found: Features, corpus: Corpus, query: Query) -> None:
-    text = text_scores.score_text(corpus, query)
+    regions = [region for region in REGION_WEIGHTS if found.wants(f"{region} text")]
+    text = text_scores.score_text(corpus, query, frozenset([Region.TITLE, *regions]))
     found.files["text"] = text.whole
     found.files["words found"] = text.words
     found.files["definitions"] = best_parts(corpus, text.part)
@@ -56,6 +84,7 @@ def _add_text(found: Features, corpus: Corpus, query: Query) -> None:
     for region, scores in text.by_region.items():
         found.files[f"{region} text"] = best_parts(corpus, scores)
         found.parts[f"{region} text"] = scores
+    found.files["title first"] = text_scores.by_place(corpus, found.files[f"{Region.TITLE} text"])
     found.files["title covered"] = best_part(corpus, text.title_cover)
     found.parts["title covered"] = text.title_cover
 
@@ -63,25 +92,34 @@ def _add_text(found: Features, corpus: Corpus, query: Query) -> None:
 def _add_names(found: Features, corpus: Corpus, query: Query, names: Names) -> None:
     words = name_scores.name_words(query, names)
     found.add("name words", Pair(best_parts(corpus, words), words))
-    title = name_scores.name_words(query, names, (Region.TITLE,))
-    found.add("name words of title", Pair(best_parts(corpus, title), title))
     found.add("defined names", name_scores.defined(corpus, query, names))
-    found.add("defined names of title", name_scores.defined_in_title(corpus, query, names))
     found.add("qualified names", name_scores.qualified(corpus, query))
+    flags = {**query.flags, **{f[2:].replace("-", "_"): w / 2 for f, w in query.flags.items()}}
     own = {name: 1.0 for name in query.identifiers if name not in query.made_here}
     arguments = {**dict.fromkeys(own, 0.7), **dict.fromkeys(query.keywords, 1.0)}
     literals = {text: min(weight, 2.0) for text, weight in query.literals.items()}
-    by_term = name_scores.by_term
-    found.add("calls", by_term(corpus, own, CALLED, power=0.7, most=40))
-    found.add("variables", by_term(corpus, own, VARIABLE, power=0.7, most=15))
-    found.add("arguments", by_term(corpus, arguments, ARGUMENT, power=0.7, most=25))
-    found.add("literals", by_term(corpus, literals, LITERAL, power=0.7, most=12))
-    found.add("names in literals", by_term(corpus, own, LITERAL, power=0.7, most=8))
-    found.add("messages", by_term(corpus, dict.fromkeys(query.runs, 1.0), RUN, power=1.0, most=6))
+    runs = dict.fromkeys(query.runs, 1.0)
+    for name, terms, prefix, power, most in (
+        ("flags", flags, LITERAL, 1.0, 8),
+        ("messages", runs, RUN, 1.0, 6),
+        ("calls", own, CALLED, 0.7, 40),
+        ("variables", own, VARIABLE, 0.7, 15),
+        ("arguments", arguments, ARGUMENT, 0.7, 25),
+        ("literals", literals, LITERAL, 0.7, 12),
+        ("names in literals", own, LITERAL, 0.7, 8),
+    ):
+        if found.wants(name):
+            found.add(name, name_scores.by_term(corpus, terms, prefix, power=power, most=most))
+    if found.wants("name words of title"):
+        title = name_scores.name_words(query, names, (Region.TITLE,))
+        found.add("name words of title", Pair(best_parts(corpus, title), title))
+    if found.wants("defined names of title"):
+        found.add("defined names of title", name_scores.defined_in_title(corpus, query, names))
 
 
 def _add_places(found: Features, corpus: Corpus, query: Query, paths: Paths) -> None:
-    found.files["language share"] = path_scores.language_shares(corpus)
+    if found.wants("language share"):
+        found.files["language share"] = path_scores.language_shares(corpus)
     found.files["path"] = path_scores.words_in_paths(query, paths)
     found.files["whole stem"] = path_scores.whole_stems(query, paths)
     found.files["named file"] = path_scores.named_files(corpus, query, paths)
@@ -98,9 +136,13 @@ def _add_neighbours(found: Features, corpus: Corpus, query: Query, names: Names,
     found.files["imported by tests"] = imported
     found.files["name of tests"] = named
     found.files["imported by the best"] = neighbour_scores.importing(corpus, _base(found, corpus), modules)
-    found.files["importers"] = neighbour_scores.importers(corpus, modules)
-    found.files["base classes"] = neighbour_scores.inherited(corpus, query, names)
+    if found.wants("importers"):
+        found.files["importers"] = neighbour_scores.importers(corpus, modules)
+    if found.wants("base classes"):
+        found.files["base classes"] = neighbour_scores.inherited(corpus, query, names)
     found.add("imported by issue", neighbour_scores.imported_by_issue(corpus, query, modules))
+    found.add("spoken of", neighbour_scores.spoken_of(corpus, query, modules))
+    found.files["vendored"] = path_scores.vendored(corpus)
     package = {n: 1.0 for n, file in enumerate(corpus.files) if file.path.endswith("/__init__.py")}
     found.files["package file"] = package
 

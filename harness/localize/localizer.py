@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
 
-from domain.model import Localization, Suspect
+from domain.model import Localization, PastChange, Suspect
 from domain.ports import Localizer
 from harness.localize.corpus import Corpus, read_corpus
 from harness.localize.features import collect, wanted_terms
@@ -30,6 +30,10 @@ _SAYINGS: Mapping[str, str] = {
     "title text": "it matches the title",
     "lead text": "it matches the first sentences",
     "name words of title": "names in it say what the title says",
+    "title first": "it matches the title best",
+    "spoken of": "the issue speaks of what it defines",
+    "flags": "it has a flag that the issue names",
+    "like changes": "changes with a like message touched it",
     "title covered": "a definition in it has the words of the title",
     "name words": "names in it say what the issue says",
     "defined names": "it defines names that the issue uses",
@@ -64,7 +68,14 @@ class NullLocalizer:
 
     name = _NULL
 
-    def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
+    def localize(
+        self,
+        tree: Path,
+        issue_text: str,
+        failing_output: str,
+        token_budget: int,
+        past: Sequence[PastChange] = (),
+    ) -> Localization:
         """Return no suspects."""
         return Localization(strategy=self.name, suspects=(), slices="", seconds=0.0)
 
@@ -91,10 +102,11 @@ class FaultLocalizer:
         issue_text: str,
         failing_output: str = "",
         token_budget: int = 0,
+        past: Sequence[PastChange] = (),
     ) -> Localization:
         """Rank the places in a checked-out tree and cut slices of at most `token_budget` tokens."""
         started = time.perf_counter()
-        ranking = self.ranking(tree, issue_text, failing_output)
+        ranking = self.ranking(tree, issue_text, failing_output, past)
         return Localization(
             strategy=self.name,
             suspects=_suspects(ranking, self._most),
@@ -102,11 +114,13 @@ class FaultLocalizer:
             seconds=time.perf_counter() - started,
         )
 
-    def ranking(self, tree: Path, issue_text: str, failing_output: str = "") -> Ranking:
+    def ranking(
+        self, tree: Path, issue_text: str, failing_output: str = "", past: Sequence[PastChange] = ()
+    ) -> Ranking:
         """Return every file that anything speaks for, and the definitions of the best ones, ranked."""
         query = read_query(issue_text, failing_output)
         corpus = read_corpus(tree, wanted_terms(query), Shelf(self._keeper))
-        return rank(corpus, collect(corpus, query), self._weights)
+        return rank(corpus, collect(corpus, query, self._weights.features, past), self._weights)
 
 
 class ForgivingLocalizer:
@@ -116,10 +130,17 @@ class ForgivingLocalizer:
         self.name = inner.name
         self._inner = inner
 
-    def localize(self, tree: Path, issue_text: str, failing_output: str, token_budget: int) -> Localization:
+    def localize(
+        self,
+        tree: Path,
+        issue_text: str,
+        failing_output: str,
+        token_budget: int,
+        past: Sequence[PastChange] = (),
+    ) -> Localization:
         """Return what the other one finds, nothing where it fails."""
         try:
-            return self._inner.localize(tree, issue_text, failing_output, token_budget)
+            return self._inner.localize(tree, issue_text, failing_output, token_budget, past)
         except Exception:
             log.exception("the localizer failed", strategy=self.name)
             return Localization(strategy=self.name, suspects=(), slices="", seconds=0.0)

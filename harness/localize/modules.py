@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 from harness.localize.corpus import Corpus
 from harness.localize.facts import Import
@@ -75,14 +75,14 @@ class Modules:
 
 
 def _module_parts(path: str) -> list[str]:
-    parts = list(PurePosixPath(path).with_suffix("").parts)
+    parts = splitext(path)[0].split("/")
     if parts[-1] in _INDEX_FILES:
         parts = parts[:-1]
     return parts[1:] if parts and parts[0] in _ROOTS else parts
 
 
 def _package(path: str) -> list[str]:
-    parts = list(PurePosixPath(path).parts[:-1])
+    parts = path.split("/")[:-1]
     return parts[1:] if parts and parts[0] in _ROOTS else parts
 
 
@@ -94,7 +94,7 @@ def _by_path(corpus: Corpus, path: str, module: str, by_end: dict[str, list[int]
     if not wanted:
         return None
     wanted[-1] = wanted[-1].rsplit(".", 1)[0] if "." in wanted[-1] else wanted[-1]
-    here = PurePosixPath(path).parts
+    here = tuple(path.split("/"))
     best: tuple[int, int, int] | None = None
     for names in (wanted, wanted[:-1]):
         if not names or names[-1] not in by_end:
@@ -102,7 +102,7 @@ def _by_path(corpus: Corpus, path: str, module: str, by_end: dict[str, list[int]
         for number in by_end[names[-1]][:200]:
             parts = _module_parts(corpus.files[number].path)
             shared = _shared_end(parts, names)
-            near = _shared_start(here, PurePosixPath(corpus.files[number].path).parts)
+            near = _shared_start(here, tuple(corpus.files[number].path.split("/")))
             if best is None or (shared, near) > best[:2]:
                 best = shared, near, number
         break

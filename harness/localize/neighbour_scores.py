@@ -133,3 +133,31 @@ def _credit(corpus: Corpus, found: tuple[int, str] | None, member: str, files: S
             parts[number] = parts.get(number, 0.0) + (
                 1.0 if corpus.parts[number].qualified == wanted else 0.3
             )
+
+
+def spoken_of(corpus: Corpus, query: Query, modules: Modules) -> Pair:
+    """Score the definitions that dotted names in title and prose mean, through packages and aliases."""
+    files: Scores = defaultdict(float)
+    parts: Scores = defaultdict(float)
+    for dotted, weight in sorted(query.spoken.items()):
+        found = _meant(query, modules, dotted)
+        if found is None or corpus.files[found[0]].aside:
+            continue
+        file, name = found
+        defined = [number for number in corpus.parts_of(file) if corpus.parts[number].qualified == name]
+        if not name or defined:
+            files[file] += min(weight, 2.0)
+        for number in defined if name else ():
+            parts[number] += min(weight, 2.0)
+    return Pair(files, parts)
+
+
+def _meant(query: Query, modules: Modules, dotted: str) -> tuple[int, str] | None:
+    """Return the file and the name in it that a dotted name means, by the longest module it begins with."""
+    first, *rest = dotted.split(".")
+    words = [*query.aliases.get(first, first).split("."), *rest]
+    for length in range(len(words) - 1, 0, -1):
+        module = ".".join(words[:length])
+        if module in modules.by_dotted:
+            return modules.resolve(module, words[length])
+    return None

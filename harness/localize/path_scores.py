@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 from harness.localize.corpus import Corpus
 from harness.localize.facts import Kind
@@ -17,6 +19,13 @@ from harness.localize.traces import Frame
 from harness.localize.words import WORD, is_common, parts_of
 
 _WEIGHTS = {Region.TITLE: 3.0, Region.LEAD: 2.0, Region.PROSE: 0.6, Region.CODE: 0.5}
+VERSION = "v:__version__"
+MOST_BUNDLED = 4
+NEARLY_ALL = 0.9
+_VENDORED_SCRIPT = re.compile(
+    r"[-.]\d+\.\d+(?:\.\d+)?(?:[.-]min)?\.[cm]?js$|[.-]min\.[cm]?js$"
+    r"|(?:^|/)(?:jquery|underscore|bootstrap)\b[^/]*\.js$"
+)
 _INDEX_FILES = frozenset({"__init__", "index", "mod", "lib", "main"})
 
 
@@ -36,11 +45,12 @@ class Paths:
         words: list[dict[str, float]] = []
         stems: list[str] = []
         for number, file in enumerate(corpus.files):
-            pure = PurePosixPath(file.path)
-            by_name[pure.name].append(number)
-            by_name[pure.stem].append(number)
-            stems.append(pure.parent.name if pure.stem in _INDEX_FILES else pure.stem)
-            words.append(path_words(pure))
+            *folders, name = file.path.split("/")
+            stem = splitext(name)[0]
+            by_name[name].append(number)
+            by_name[stem].append(number)
+            stems.append((folders[-1] if folders else "") if stem in _INDEX_FILES else stem)
+            words.append(_path_words(folders, stem))
         return cls(words, Counter(word for found in words for word in found), by_name, stems)
 
     def rarity(self, word: str) -> float:
@@ -57,10 +67,10 @@ class Paths:
         return [number for number, depth in matches if depth == deepest], deepest
 
 
-def path_words(pure: PurePosixPath) -> dict[str, float]:
+def _path_words(folders: Sequence[str], stem: str) -> dict[str, float]:
     """Return the stemmed words of a path; those of its last segment count half as much again."""
     words: dict[str, float] = {}
-    for segment, factor in [*((part, 1.0) for part in pure.parts[:-1]), (pure.stem, 1.5)]:
+    for segment, factor in [*((part, 1.0) for part in folders), (stem, 1.5)]:
         for raw in WORD.findall(segment):
             for part in parts_of(raw):
                 if not is_common(part):
@@ -73,7 +83,7 @@ def overlap(named: str, path: str) -> int:
     one = named.split("/")
     other = path.split("/")
     if "." not in one[-1]:
-        other = [*other[:-1], PurePosixPath(other[-1]).stem]
+        other = [*other[:-1], splitext(other[-1])[0]]
     depth = 0
     for left, right in zip(reversed(one), reversed(other), strict=False):
         if left != right:
@@ -82,9 +92,37 @@ def overlap(named: str, path: str) -> int:
     return depth
 
 
+def vendored(corpus: Corpus) -> Scores:
+    """Mark other people's code: a package with a version of its own within another, a script with one.
+
+    Many such packages side by side are parts of the product with releases of their own, and so is a package
+    that holds nearly all of the product.
+    """
+    packages = {_folder(file.path) for file in corpus.files if file.path.endswith("/__init__.py")}
+    bundled: dict[str, set[str]] = defaultdict(set)
+    for part in corpus.places(VERSION):
+        folder = _folder(corpus.files[corpus.file_of[part]].path)
+        around = folder.rpartition("/")[0]
+        if folder in packages and around in packages:
+            bundled[around].add(folder + "/")
+    foreign = tuple(
+        sorted(each for found in bundled.values() if len(found) <= MOST_BUNDLED for each in found)
+    )
+    product = [number for number, file in enumerate(corpus.files) if not file.aside]
+    inner = {number for number in product if corpus.files[number].path.startswith(foreign)}
+    scripts = {number for number in product if _VENDORED_SCRIPT.search(corpus.files[number].path)}
+    if len(inner) > NEARLY_ALL * len(product):
+        inner = set()
+    return dict.fromkeys(sorted(inner | scripts), 1.0)
+
+
+def _folder(path: str) -> str:
+    return path.rsplit("/", 1)[0]
+
+
 def language_shares(corpus: Corpus) -> Scores:
     """Score files by the share of the product's files that end as they do: what is rare is seldom meant."""
-    suffixes = [PurePosixPath(file.path).suffix for file in corpus.files]
+    suffixes = [splitext(file.path)[1] for file in corpus.files]
     count = Counter(suffix for suffix, file in zip(suffixes, corpus.files, strict=True) if not file.aside)
     total = max(1, sum(count.values()))
     return {number: count[suffix] / total for number, suffix in enumerate(suffixes)}

@@ -57,6 +57,8 @@ class Query:
     made_here: set[str] = field(default_factory=set)
     title_words: set[str] = field(default_factory=set)
     dotted: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    spoken: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    flags: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     keywords: set[str] = field(default_factory=set)
     literals: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     runs: set[str] = field(default_factory=set)
@@ -154,6 +156,8 @@ def _read_names(query: Query, region: Region, text: str, words: list[str]) -> No
     for found in _DOTTED.findall(text):
         dotted = found.replace("::", ".").replace("#", ".")
         query.dotted[dotted] += weight
+        if region in {Region.TITLE, Region.LEAD, Region.PROSE}:
+            query.spoken[dotted] += weight
         for word in dotted.split("."):
             if len(word) > 2:
                 names[word] += weight * 0.5
@@ -172,6 +176,7 @@ def _read_phrases(query: Query, region: Region, text: str) -> None:
         query.literals[double or single] += 0.4 if region is Region.CODE else 1.0
     for flag in _FLAG.findall(text):
         query.literals[flag] += 1.0
+        query.flags[flag] += 2.0 if region is Region.TITLE else 1.0
         query.literals[flag[2:].replace("-", "_")] += 0.5
     if region is not Region.CODE or _COMPLAINT.search(text):
         query.runs.update(runs_of_words(text))

@@ -87,22 +87,20 @@ def _circumstances(
 ) -> dict[str, Scores]:
     """Return what a part is, how long, how it compares with the rest of its file, and the file's score."""
     found: dict[str, Scores] = {
-        name: {} for name in ("file", "own share", "rank in file", "length", "is class", "class names")
+        name: {} for name in ("file", "own share", "length", "is class", "is special", "class names")
     }
-    text, names = evidence.get("text", {}), evidence.get("name words", {})
+    fields, names = evidence.get("fields", {}), evidence.get("name words", {})
     for item in head:
         parts = [part for part in corpus.parts_of(item.file) if corpus.parts[part].name]
-        ordered = sorted(parts, key=lambda part: (-text.get(part, 0.0), part))
         classes = {corpus.parts[part].qualified: part for part in parts}
-        best = text.get(ordered[0], 0.0) if ordered else 0.0
-        for rank_in_file, part in enumerate(ordered):
-            is_one = corpus.parts[part].kind is Kind.CLASS
+        best = max((fields.get(part, 0.0) for part in parts), default=0.0)
+        for part in parts:
             around = classes.get(corpus.parts[part].qualified.rpartition(".")[0])
             found["file"][part] = max(_LOWEST, math.log(max(item.share, 1e-9))) / 3
-            found["own share"][part] = text.get(part, 0.0) / (best or 1.0)
-            found["rank in file"][part] = 1 / (1 + rank_in_file)
+            found["own share"][part] = fields.get(part, 0.0) / (best or 1.0)
             found["length"][part] = math.log(1 + corpus.parts[part].length) / 3 - 1
-            found["is class"][part] = float(is_one)
+            found["is class"][part] = float(corpus.parts[part].kind is Kind.CLASS)
+            found["is special"][part] = float(corpus.parts[part].name.startswith("__"))
             if around is not None:
                 found["class names"][part] = names.get(around, 0.0)
     return found

@@ -6,7 +6,8 @@ import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from posixpath import splitext
 
 import structlog
 
@@ -91,7 +92,7 @@ def _sources(tree: Path) -> Iterator[Source]:
             return
         aside = is_aside(path)
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-        suffix = PurePosixPath(name).suffix.lower()
+        suffix = splitext(name)[1].lower()
         yield Source(path, f"{blob}{suffix}{'-aside' if aside else ''}", aside, len(data))
 
 
@@ -107,7 +108,7 @@ def read_source(tree: Path, path: str) -> str:
 
 def facts_of(path: str, text: str, *, aside: bool = False) -> FileFacts:
     """Return a file's facts; of one that stands aside only its words as a whole and its imports."""
-    is_python = PurePosixPath(path).suffix.lower() in _PYTHON
+    is_python = splitext(path)[1].lower() in _PYTHON
     if aside or any(len(line) > LONGEST_LINE for line in text.split("\n")):
         counts, length = word_counts(text[:MAX_FILE_BYTES])
         part = Part("", "", Kind.MODULE, 1, text.count("\n") + 1, length)

@@ -37,6 +37,7 @@ _CODE_LINE = re.compile(
 _OUTPUT_LINE = re.compile(
     r"\s*Traceback \(most recent|\s*File \"|E  |>  |\s*\w+(?:\.\w+)*(?:Error|Exception|Warning)\b:?"
     r"|\s*=+ .* =+$|\s*_+ .* _+$|\s*~?/\S*\.\w+|\s+at \S+.*:\d+\)?$|goroutine \d+|thread '.*' panicked"
+    r"|(?:[A-Za-z]:)?[~/\\]\S*\.py in \S+\(|[-=]+> *\d+ |\s+\d{1,5}\t|<ipython-input"
 )
 _LIST_ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 LEAD_WORDS = 50

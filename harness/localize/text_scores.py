@@ -52,9 +52,12 @@ class _Averages:
     file_length: float
 
 
-def score_text(corpus: Corpus, query: Query) -> TextScores:
-    """Score every file and part; rarity and average lengths are those of the product, not of its tests."""
-    scores = TextScores()
+def score_text(corpus: Corpus, query: Query, regions: frozenset[Region]) -> TextScores:
+    """Score every file and part; rarity and average lengths are those of the product, not of its tests.
+
+    Of single regions, only the given ones are scored.
+    """
+    scores = TextScores(by_region={r: defaultdict(float) for r in REGION_WEIGHTS if r in regions})
     averages = _averages(corpus)
     title_mass = 0.0
     for term in sorted(query.terms):
@@ -88,7 +91,7 @@ def _add_parts(
     regions = [
         (scores.by_region[region], rarity * damped(words[term]))
         for region, words in query.words.items()
-        if words[term]
+        if words[term] and region in scores.by_region
     ]
     for part, times in corpus.hits.get(term, []):
         length = corpus.parts[part].length
@@ -139,3 +142,10 @@ def best_part(corpus: Corpus, scores: Mapping[int, float]) -> Scores:
 def _weighted(found: Iterable[float]) -> float:
     best = sorted(found, reverse=True)[: len(BEST_PARTS)]
     return sum(weight * score for weight, score in zip(BEST_PARTS, best, strict=False))
+
+
+def by_place(corpus: Corpus, scores: Mapping[int, float]) -> Scores:
+    """Return one over their place for the product's files by a score: 1 for the best, a half for the next."""
+    product = [file for file, score in scores.items() if score and not corpus.files[file].aside]
+    product.sort(key=lambda file: (-scores[file], corpus.files[file].path))
+    return {file: 1 / place for place, file in enumerate(product, 1)}

@@ -10,8 +10,16 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("weights.json")
 
-CIRCUMSTANCES = frozenset({"package file", "language share", "importers", "is class", "length"})
+CIRCUMSTANCES = frozenset(
+    {
+        *("package file", "language share", "importers", "vendored", "changed of late"),
+        *("is class", "is special", "length"),
+    }
+)
 """What a place is, whatever the issue says: it may tip the scales either way, but is no evidence."""
+
+BY_HAND = frozenset({"failing test", "like changes", "changed of late"})
+"""What no development case has, and training leaves as it is."""
 
 
 class Form(StrEnum):
@@ -43,6 +51,11 @@ class Weights:
 
     files: tuple[Weight, ...]
     parts: tuple[Weight, ...]
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Return the names of all features that are weighed."""
+        return frozenset(line.feature for line in (*self.files, *self.parts))
 
 
 def read_weights(table: Path = TABLE) -> dict[str, Weights]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import PurePosixPath
+from posixpath import splitext
 
 TEST_DIRECTORIES = frozenset(
     {"test", "tests", "testing", "spec", "specs", "__tests__", "e2e", "integration_tests", "unit_tests"}
@@ -74,19 +75,19 @@ _CONFIGURATION_PATTERN = re.compile(
 @lru_cache(maxsize=_KEPT)
 def is_test_file(path: str) -> bool:
     """Tell whether a path holds tests that a runner collects, by the conventions of its language."""
-    name = PurePosixPath(path).name
+    name = path.rsplit("/", 1)[-1]  # not by PurePosixPath: this is asked of every file of a tree
     if name == "conftest.py":
         return False
     if _TEST_FILE.fullmatch(name):
         return True
-    is_code = PurePosixPath(path).suffix in {".rs", ".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".t"}
+    is_code = splitext(name)[1] in {".rs", ".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".t"}
     return is_code and in_test_directory(path) and not is_support_name(name)
 
 
 @lru_cache(maxsize=_KEPT)
 def in_test_directory(path: str) -> bool:
     """Tell whether some directory above a path is one that conventionally holds tests."""
-    return any(part.lower() in TEST_DIRECTORIES for part in PurePosixPath(path).parts[:-1])
+    return any(part.lower() in TEST_DIRECTORIES for part in path.split("/")[:-1])
 
 
 def is_support_name(name: str) -> bool:
@@ -118,7 +119,7 @@ def is_test_configuration(path: str) -> bool:
 @lru_cache(maxsize=_KEPT)
 def is_source(path: str) -> bool:
     """Tell whether a path is program text, tests included."""
-    return PurePosixPath(path).suffix in _SOURCE_SUFFIXES
+    return splitext(path)[1] in _SOURCE_SUFFIXES
 
 
 @lru_cache(maxsize=_KEPT)

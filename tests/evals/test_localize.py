@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from evals.localize import bench as bench_module
 from evals.localize import fitting
 from evals.localize.bench import main as bench
-from evals.localize.cases import Case
+from evals.localize.cases import Case, read_cases
 from evals.localize.scoring import Prediction, score
-from evals.localize.training import Choice, fit, likelihoods, surprise
-from harness.localize.weights import Form, Weight
+from evals.localize.training import Choice, fit, fit_without, likelihoods, surprise
+from harness.localize.weights import Form, Weight, read_weights
 
 
 def case(name: str, *files: str, functions: tuple[str, ...] = ()) -> Case:
@@ -58,6 +60,31 @@ def test_training_finds_what_tells_the_right_file() -> None:
     assert likelihoods(choices[0], weights)[0] > 0.8
     assert surprise(choices, weights) < surprise(choices, [0.0, 0.0, 0.0])
     assert fit(choices, LINES) == weights
+
+
+def test_weights_are_held_back_but_circumstances_are_not() -> None:
+    choices = [Choice("a", [[1, 0, 0], [0, 0, 1]], range(1)) for _ in range(6)]
+    free, held = fit(choices, LINES, ridge=0.0), fit(choices, LINES, ridge=1.0)
+
+    assert held[0] < free[0]
+    assert held[2] < -1, "to come after all else may be learned freely"
+
+
+def test_without_a_repository_its_cases_are_not_learned_from() -> None:
+    ours = [Choice("a", [[1, 0, 0], [0, 1, 0]], range(1)) for _ in range(4)]
+    theirs = [Choice("b", [[0, 1, 0], [1, 0, 0]], range(1)) for _ in range(8)]
+    weights = fit_without("b", [*ours, *theirs], LINES, 0.01, [0.5, 0.5, 0.5])
+
+    assert weights[0] > weights[1]
+    assert fit_without("a", [*ours, *theirs], LINES, 0.01, [0.5, 0.5, 0.5])[1] > 1
+
+
+def test_places_without_a_kind_of_evidence() -> None:
+    choice = Choice("a", [[1, 0, 0], [0, 3, 0], [0, 0, 0]], range(1))
+
+    assert choice.last_place([1, 1, 1]) == 2
+    assert choice.without(1).last_place([1, 1]) == 1
+    assert Choice("a", choice.rows, range(1), absent=1).last_place([1, 1, 1]) == math.inf
 
 
 @pytest.fixture
@@ -119,8 +146,36 @@ def test_fitting_says_what_weights_are_worth_elsewhere(
 ) -> None:
     arguments = [str(development), "--archives", str(development), "--cache", str(tmp_path / "cache")]
 
-    assert fitting.main(arguments) == 0
-    assert "left out" in capsys.readouterr().out
+    tables = [tmp_path / "one.json", tmp_path / "two.json"]
+    for table in tables:
+        assert fitting.main([*arguments, "--write", "--table", str(table)]) == 0
+        said = capsys.readouterr().out
+        figures = json.loads(said.strip().splitlines()[-1])
+
+        assert "left out" in said
+        assert figures["gap"].keys() == {"acc1", "acc3", "acc5", "functions5"}
+    assert tables[0].read_bytes() == tables[1].read_bytes()
+    assert read_weights(tables[0])["full"].files
+    assert read_weights(tables[0])["bm25"] == read_weights()["bm25"]
+    assert len(list((tmp_path / "cache" / "evidence").iterdir())) == 1, "worked out once"
+
+
+@pytest.mark.long
+def test_an_ablation_takes_each_feature_away(
+    development: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(development), "--archives", str(development), "--cache", str(tmp_path / "cache")]
+
+    assert fitting.main([*arguments, "--without"]) == 0
+    figures = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    assert {"(nothing)", "text", "vendored"} <= figures.keys()
+
+
+def test_cases_of_other_languages_name_their_packages() -> None:
+    cases = read_cases(Path(bench_module.__file__).with_name("languages.jsonl"))
+
+    assert {case.package for case in cases} == {"npm:express@4.17.3", "pypi:ruff==0.4.2"}
+    assert all(case.files for case in cases)
 
 
 def test_cases_that_are_not_there_are_said_in_one_line(

@@ -365,3 +365,17 @@ def test_a_mirror_whose_making_was_cut_short_is_made_anew(world: World) -> None:
     again = Mirror(world.mirror.path, world.git)
     again.fetch(world.access)
     assert (again.path / "HEAD").exists()
+
+
+def test_past_changes_tell_messages_and_paths_without_merges_and_bulk(world: World) -> None:
+    world.fetched({"a.txt": "one\n"})
+    world.commit({f"bulk/{number}.txt": "x\n" for number in range(60)}, "Format everything")
+    world.commit({"a.txt": "two\n", "deep/ünï code.txt": "x\n"}, "Count to two\n\nAnd mind the rest.")
+    person("push", "-q", "origin", "HEAD:refs/heads/main", at=world.desk)
+    world.mirror.fetch(world.access)
+    head = world.mirror.default_head("main")
+    found = world.mirror.past_changes(head)
+
+    assert [change.message for change in found] == ["Count to two\n\nAnd mind the rest.", "change"]
+    assert found[0].paths == ("a.txt", "deep/ünï code.txt")
+    assert [change.message for change in world.mirror.past_changes(head, 1)] == [found[0].message]

@@ -46,6 +46,7 @@ def test_names_phrases_imports_and_paths_are_found() -> None:
     assert query.aliases == {"mw": "mail.writer"}
     assert {"mail/reader.py"} == set(query.paths)
     assert {"--strict-mode", "strict_mode", "no header was found here"} <= query.literals.keys()
+    assert set(query.flags) == {"--strict-mode"}
     assert "no header was" in query.runs
     assert "strict" in query.keywords
     assert query.frames == (Frame("/x/site-packages/mail/parser.py", 40, "read"),)
@@ -77,3 +78,23 @@ def test_the_deepest_frame_comes_first_whichever_way_a_language_prints() -> None
 
     assert [frame.function for frame in frames_of(python)] == ["inner", "outer"]
     assert [frame.function for frame in frames_of(script)] == ["inner", "outer"]
+
+
+def test_a_traceback_of_a_notebook_is_output_without_a_fence() -> None:
+    lines = [
+        "C:\\envs\\shop\\lib\\prices.py in total(self, items)",
+        "---> 86             return self.sum(items)",
+        "\t 85\t\t\telse:",
+        "/usr/lib/shop/orders.py in cancel(order)",
+    ]
+    kinds = [region for region, _ in regions("A price is wrong\n" + "\n".join(lines))]
+
+    assert kinds[1:] == [Region.OUTPUT] * 4
+    assert not read_query("A price is wrong\n" + "\n".join(lines)).paths
+
+
+def test_dotted_names_are_spoken_of_in_prose_alone() -> None:
+    query = read_query("shop.total is wrong\n```python\nshop.cancel(order)\n```")
+
+    assert set(query.spoken) == {"shop.total"}
+    assert set(query.dotted) == {"shop.total", "shop.cancel"}
