@@ -101,9 +101,9 @@ def vendored(corpus: Corpus) -> Scores:
     packages = {_folder(file.path) for file in corpus.files if file.path.endswith("/__init__.py")}
     bundled: dict[str, set[str]] = defaultdict(set)
     for part in corpus.places(VERSION):
-        folder = _folder(corpus.files[corpus.file_of[part]].path)
-        around = folder.rpartition("/")[0]
-        if folder in packages and around in packages:
+        path = corpus.files[corpus.file_of[part]].path
+        folder, around = _folder(path), _folder(path).rpartition("/")[0]
+        if path.endswith("/__init__.py") and around in packages:
             bundled[around].add(folder + "/")
     foreign = tuple(
         sorted(each for found in bundled.values() if len(found) <= MOST_BUNDLED for each in found)
