@@ -18,9 +18,12 @@ from app.demo.scenarios import scenario_named
 from app.demo.sources import files_of
 from app.demo.stage import MODEL_NAME, _model_settings, _scripted
 from app.demo.toolchain import tools_for
+from app.solve.command import ending
 from app.solve.place import _BRANCH_NAME
 from app.solve.source import read_issue
 from domain.errors import ConfigurationError
+from domain.states import State
+from worker.announce import MODEL_REFUSED
 
 GITHUB = "https://api.github.com"
 
@@ -95,6 +98,24 @@ def test_a_branch_must_be_a_new_one_and_is_looked_at_first(home: Home, name: str
     words = ["solve", str(home.issue), "--repo", str(home.checkout), f"--branch={name}", "--yes"]
     with pytest.raises(ConfigurationError, match="--branch: "):
         CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def test_a_missing_key_is_said_before_any_work(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIXWRIGHT_API_BASE", "FIXWRIGHT_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["solve", str(home.issue), "--repo", str(home.checkout), "--model", "anthropic/claude-sonnet-4-5"]
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY: is not set"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def test_what_is_put_off_ends_here_and_the_providers_words_are_shown() -> None:
+    log = 'not JSON\n{"event": "x", "problem": "the key is wrong"}\n{"event": "y"}\n'
+    said = ending(State.QUEUED, MODEL_REFUSED, log)
+    assert said.startswith("The model's provider refuses the calls: the key is wrong ")
+    assert "run it again" in said
+    assert "by myself" not in said and "the service's log" not in said
+    assert "run it again" in ending(State.QUEUED, "It was away.", "")
+    assert ending(State.BLOCKED, "No tool.", log) == "No tool."
 
 
 @pytest.mark.parametrize("name", ["fix/31", "a", "a-b_c.d/e", "x" * 200])
