@@ -30,6 +30,7 @@ from domain.text import one_line, plain
 from worker.announce import MODEL_REFUSED
 
 _ENDED = "A service would try again by itself; this command has ended: run it again when that is mended."
+_STOPPED = "It was stopped. Nothing is kept; a second try begins anew."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def solve(wish: Wish) -> int:
         finally:
             solver.close()
         commit = place.hand_over(solved.branch, wish.branch) if wish.branch and solved.branch else ""
-    said = ending(solved.task.state, solved.task.detail, log.getvalue())
+    said = _STOPPED if solved.is_stopped else ending(solved.task.state, solved.task.detail, log.getvalue())
     told = replace(solved, task=replace(solved.task, detail=said))
     _conclude(console, wish, told, commit)
     return 0 if solved.branch else 1

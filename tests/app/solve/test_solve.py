@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +14,20 @@ import pytest
 from typer.testing import CliRunner
 
 from app.api.issue_address import NoIssue, read_address
+from app.api.news import StreamEvent
 from app.cli import cli
 from app.demo.cases import load_case
 from app.demo.scenarios import scenario_named
 from app.demo.sources import files_of
 from app.demo.stage import MODEL_NAME, _model_settings, _scripted
 from app.demo.toolchain import tools_for
+from app.settings import load_worker_settings
 from app.solve.command import ending
-from app.solve.place import _BRANCH_NAME
+from app.solve.place import _BRANCH_NAME, solve_place
+from app.solve.solver import Solver
 from app.solve.source import read_issue
 from domain.errors import ConfigurationError
+from domain.model import Category
 from domain.states import State
 from worker.announce import MODEL_REFUSED
 
@@ -90,6 +96,28 @@ def test_an_issue_in_a_file_is_solved_and_handed_over_as_a_branch(home: Home, tm
     assert home.git("status", "--porcelain") == ""
     assert "step 7" in done.stderr
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.long
+@pytest.mark.journey
+def test_what_happens_is_told_while_it_happens_and_ctrl_c_stops_it(home: Home) -> None:
+    told: list[StreamEvent] = []
+
+    def tell(event: StreamEvent) -> None:
+        if not told:
+            os.kill(os.getpid(), signal.SIGINT)
+        told.append(event)
+
+    issue = read_issue(str(home.issue), GITHUB)
+    with solve_place(home.checkout, issue, Category.BUG, plan_first=False) as place:
+        solver = Solver(place, place.settings(load_worker_settings(), ""))
+        try:
+            solved = solver.solve(lambda _: False, tell)
+        finally:
+            solver.close()
+    assert solved.is_stopped and not solved.branch
+    assert solved.task.state is State.QUEUED
+    assert told and not place.data.exists()
 
 
 @pytest.mark.long
