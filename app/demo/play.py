@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.console import Console
 
@@ -176,9 +177,20 @@ def _conclude(narrator: Narrator, stage: Stage, scenario: Scenario, *, stays: bo
         for pull in pulls:
             narrator.say(f"pull request: {stage.home.address(stage.repository, pull)}")
     page = f"{stage.service.address}/console/tasks/{task.id}"
-    login = f"user operator, password {stage.console_token}"
-    narrator.say(f"console: {page}  ({login if stays else 'gone with the demo; --keep leaves it up'})")
+    data = stage.service.database.parent
+    for line in ways_to_look(page, stage.console_token, data, task.id, stays=stays):
+        narrator.say(line)
     return problems
+
+
+def ways_to_look(page: str, token: str, data: Path, task: int, *, stays: bool) -> list[str]:
+    """Return how to look at what the demo has made, which is gone with it unless it stays."""
+    if not stays:
+        return [f"console: {page}  (gone with the demo; `fixwright demo --keep` leaves it up)"]
+    return [
+        f"console: {page}  (user operator, password {token})",
+        f"in another shell: FIXWRIGHT_DATA_DIR={data} fixwright show {task} --transcript",
+    ]
 
 
 def _success(scenario: Scenario, task: Task, stage: Stage) -> str:

@@ -56,10 +56,22 @@ def _dollars(amount: Money) -> str:
     return f"${in_cents:f}" if amount == in_cents else f"${amount.normalize():f}"
 
 
+def missing_key(settings: WorkerSettings) -> str:
+    """Return the name of the key that the model's provider is known to need where none is set, else ""."""
+    _, wanted = _wanted(settings)
+    is_set = settings.api_key.get_secret_value() or settings.api_base or wanted in provider_keys()
+    return wanted if wanted in PROVIDER_KEYS and not is_set else ""
+
+
+def _wanted(settings: WorkerSettings) -> tuple[str, str]:
+    """Return the provider by its name in the model's, and the variable that its key would have."""
+    provider = settings.model.partition("/")[0] if "/" in settings.model else "its provider"
+    return provider, f"{provider.upper().replace('-', '_')}_API_KEY"
+
+
 def _key(settings: WorkerSettings) -> Lines:
     subject = "model key"
-    provider = settings.model.partition("/")[0] if "/" in settings.model else "its provider"
-    wanted = f"{provider.upper().replace('-', '_')}_API_KEY"
+    provider, wanted = _wanted(settings)
     if settings.api_key.get_secret_value():
         yield ok(subject, "FIXWRIGHT_API_KEY is set")
     elif wanted in provider_keys():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from app.api.news import StreamEvent
+from app.doctor.model import missing_key
 from app.log import configure_logging
 from app.settings import load_worker_settings
 from app.solve.place import solve_place
@@ -26,6 +27,10 @@ from domain.errors import ConfigurationError
 from domain.model import Category, Money
 from domain.states import State
 from domain.text import one_line, plain
+from worker.announce import MODEL_REFUSED
+
+_ENDED = "A service would try again by itself; this command has ended: run it again when that is mended."
+_STOPPED = "It was stopped. Nothing is kept; a second try begins anew."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +55,19 @@ def solve(wish: Wish) -> int:
         raise ConfigurationError(
             "FIXWRIGHT_MODEL: is not set; for example --model anthropic/claude-sonnet-4-5"
         )
-    configure_logging("json", redact=known_secrets(given), stream=io.StringIO())
+    log = io.StringIO()
+    configure_logging("json", redact=known_secrets(given), stream=log)
     issue = read_issue(wish.source, given.github_api_url)
     console = Console(file=sys.stderr if wish.as_json else None, highlight=False)
     asks = not wish.yes and sys.stdin.isatty()
     with solve_place(wish.checkout, issue, Category.BUG, plan_first=asks) as place:
-        console.print(Text(f"{one_line(issue.title, 200)}  ({wish.checkout})", style="bold"))
+        console.print(Text(f"{one_line(issue.title, 200)}  ({_named(wish.checkout)})", style="bold"))
         if wish.branch:
             place.check_new(wish.branch)
-        solver = Solver(place, place.settings(given, wish.model))
+        settings = place.settings(given, wish.model)
+        if wanted := missing_key(settings):
+            raise ConfigurationError(f"{wanted}: is not set, nor is FIXWRIGHT_API_KEY; the model needs a key")
+        solver = Solver(place, settings)
         try:
             solved = solver.solve(
                 lambda plan: _is_approved(console, plan), lambda event: _show(console, event)
@@ -66,8 +75,25 @@ def solve(wish: Wish) -> int:
         finally:
             solver.close()
         commit = place.hand_over(solved.branch, wish.branch) if wish.branch and solved.branch else ""
-    _conclude(console, wish, solved, commit)
+    said = _STOPPED if solved.is_stopped else ending(solved.task.state, solved.task.detail, log.getvalue())
+    told = replace(solved, task=replace(solved.task, detail=said))
+    _conclude(console, wish, told, commit)
     return 0 if solved.branch else 1
+
+
+def ending(state: State, detail: str, log: str) -> str:
+    """Return what an end says to a person at a terminal, who has neither a service nor its log."""
+    if state is not State.QUEUED:
+        return detail
+    if detail != MODEL_REFUSED:
+        return f"{detail} {_ENDED}".lstrip()
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    problem = next((str(line["problem"]) for line in reversed(lines) if "problem" in line), "")
+    return f"The model's provider refuses the calls: {problem or 'it does not say why'} {_ENDED}"
+
+
+def _named(checkout: Path) -> Path:
+    return checkout.expanduser().absolute()
 
 
 def _is_approved(console: Console, plan: Restatement) -> bool:
@@ -96,12 +122,16 @@ def _conclude(console: Console, wish: Wish, solved: Solved, commit: str) -> None
         console.print(Text(f"Verified; {show_money(Money(solved.spent))} spent."))
         if commit:
             console.print(
-                Text(f"Branch {wish.branch} in {wish.checkout} is at {commit[:12]}; push it yourself.")
+                Text(
+                    f"Branch {wish.branch} in {_named(wish.checkout)} is at {commit[:12]}; push it yourself."
+                )
             )
         return
     why = f"{task.state}" + (f" ({task.reason})" if task.reason else "")
     console.print(Text(f"Not solved: {why}. {one_line(task.detail, 1000)}".rstrip()))
-    console.print(Text(f"{show_money(Money(solved.spent))} spent; nothing was changed in {wish.checkout}."))
+    console.print(
+        Text(f"{show_money(Money(solved.spent))} spent; nothing was changed in {_named(wish.checkout)}.")
+    )
 
 
 def _document(wish: Wish, solved: Solved, commit: str) -> dict[str, object]:

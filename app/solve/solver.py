@@ -48,6 +48,7 @@ class Solved:
     branch: str = ""
     diff: str = ""
     body: str = ""
+    is_stopped: bool = False
 
 
 class Solver:
@@ -71,7 +72,6 @@ class Solver:
     def solve(self, ask: Ask, tell: Tell) -> Solved:
         """Work until it is at rest; `ask` shows a plan and returns whether it is approved."""
         self._hear(self._place.asked, "asked")
-        self._loop.turn()
         task = self._queue.tasks()[0]
         telling = _Telling(self._news, task.id, tell)
         with stopping_on_signals(self._stop), telling:
@@ -141,7 +141,7 @@ class Solver:
         pulls = self._place.world.pulls(self._place.repository.id) if task.state is State.IN_REVIEW else []
         spent = f"{self._ledger.spent_on_task(task.id):f}"
         if not pulls:
-            return Solved(task=task, verdict=verdict, spent=spent)
+            return Solved(task=task, verdict=verdict, spent=spent, is_stopped=self._is_stopped)
         diff = self._place.world.pull_diff(self._place.repository.id, pulls[0].number)
         return Solved(
             task=task,

@@ -52,12 +52,20 @@ def command_text(number: int, verb: Verb, *, as_json: bool, patience: float = PA
 
 
 def replay_text(number: int, dialects: dict[str, WebhookDialect], *, as_json: bool) -> str:
-    """Bring a delivery in once more, and return what was decided. Raises NotReplayable, StoreUnavailable."""
+    """Bring a delivery in once more, and return what was decided.
+
+    Raises ConfigurationError where there is none, NotReplayable, StoreUnavailable.
+    """
     with opened() as store:
         settings = store.settings
+        decisions = Decisions(store.database)
+        if decisions.one(number) is None:
+            raise ConfigurationError(
+                f"there is no delivery {number}; the console's page Deliveries lists them"
+            )
         replayer = Replayer(
             history=History(store.database),
-            decisions=Decisions(store.database),
+            decisions=decisions,
             dialects=dialects,
             inbox=SqliteInbox(store.database, settings.labels, settings.max_queued),
             serving=settings.serving({}),

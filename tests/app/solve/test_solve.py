@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,15 +14,22 @@ import pytest
 from typer.testing import CliRunner
 
 from app.api.issue_address import NoIssue, read_address
+from app.api.news import StreamEvent
 from app.cli import cli
 from app.demo.cases import load_case
 from app.demo.scenarios import scenario_named
 from app.demo.sources import files_of
 from app.demo.stage import MODEL_NAME, _model_settings, _scripted
 from app.demo.toolchain import tools_for
-from app.solve.place import _BRANCH_NAME
+from app.settings import load_worker_settings
+from app.solve.command import ending
+from app.solve.place import _BRANCH_NAME, solve_place
+from app.solve.solver import Solver
 from app.solve.source import read_issue
 from domain.errors import ConfigurationError
+from domain.model import Category
+from domain.states import State
+from worker.announce import MODEL_REFUSED
 
 GITHUB = "https://api.github.com"
 
@@ -90,11 +99,51 @@ def test_an_issue_in_a_file_is_solved_and_handed_over_as_a_branch(home: Home, tm
 
 
 @pytest.mark.long
+@pytest.mark.journey
+def test_what_happens_is_told_while_it_happens_and_ctrl_c_stops_it(home: Home) -> None:
+    told: list[StreamEvent] = []
+
+    def tell(event: StreamEvent) -> None:
+        if not told:
+            os.kill(os.getpid(), signal.SIGINT)
+        told.append(event)
+
+    issue = read_issue(str(home.issue), GITHUB)
+    with solve_place(home.checkout, issue, Category.BUG, plan_first=False) as place:
+        solver = Solver(place, place.settings(load_worker_settings(), ""))
+        try:
+            solved = solver.solve(lambda _: False, tell)
+        finally:
+            solver.close()
+    assert solved.is_stopped and not solved.branch
+    assert solved.task.state is State.QUEUED
+    assert told and not place.data.exists()
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["trunk", "-f"])
 def test_a_branch_must_be_a_new_one_and_is_looked_at_first(home: Home, name: str) -> None:
     words = ["solve", str(home.issue), "--repo", str(home.checkout), f"--branch={name}", "--yes"]
     with pytest.raises(ConfigurationError, match="--branch: "):
         CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def test_a_missing_key_is_said_before_any_work(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIXWRIGHT_API_BASE", "FIXWRIGHT_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["solve", str(home.issue), "--repo", str(home.checkout), "--model", "anthropic/claude-sonnet-4-5"]
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY: is not set"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def test_what_is_put_off_ends_here_and_the_providers_words_are_shown() -> None:
+    log = 'not JSON\n{"event": "x", "problem": "the key is wrong"}\n{"event": "y"}\n'
+    said = ending(State.QUEUED, MODEL_REFUSED, log)
+    assert said.startswith("The model's provider refuses the calls: the key is wrong ")
+    assert "run it again" in said
+    assert "by myself" not in said and "the service's log" not in said
+    assert "run it again" in ending(State.QUEUED, "It was away.", "")
+    assert ending(State.BLOCKED, "No tool.", log) == "No tool."
 
 
 @pytest.mark.parametrize("name", ["fix/31", "a", "a-b_c.d/e", "x" * 200])

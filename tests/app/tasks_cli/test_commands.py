@@ -134,9 +134,7 @@ def test_a_command_that_makes_no_sense_is_refused(world: ApiWorld) -> None:
 
 
 def test_a_delivery_that_is_not_there_is_not_replayed(world: ApiWorld) -> None:
-    from app.replay import NotReplayable
-
-    with pytest.raises(NotReplayable, match="there is no delivery 99"):
+    with pytest.raises(ConfigurationError, match="there is no delivery 99; the console's page Deliveries"):
         replay_text(99, {}, as_json=False)
 
 
