@@ -13,6 +13,8 @@ from harness.localize import FaultLocalizer
 from harness.testing.report_files import find_reports
 from harness.workspace.removal import give_tree
 
+pytestmark = pytest.mark.long
+
 LEVELS = 1500
 
 
