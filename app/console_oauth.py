@@ -14,6 +14,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 import structlog
@@ -29,7 +30,9 @@ FLOW_COOKIE = "fixwright_login"
 FLOW_SECONDS = 600
 """How long a person may take on GitHub's page; its code is good for as long."""
 
-MOST_BEGUN = 200
+MOST_USED = 10_000
+"""Answers of GitHub's page that are remembered as used; its codes are good once, besides."""
+
 CALL_SECONDS = 10.0
 MOST_BYTES = 2**20
 
@@ -61,17 +64,18 @@ class Person:
     places: frozenset[Place]
 
 
-@dataclass(frozen=True, slots=True)
-class _Flow:
-    browser: str
+class _Flow(NamedTuple):
     verifier: str
     callback: str
     back: str
-    at: float
 
 
 class GithubLogin:
-    """One App's logins. For any number of threads. No token is kept: each is given back after its use."""
+    """One App's logins. For any number of threads. No token is kept: each is given back after its use.
+
+    What was begun is not kept, either: the state says it, signed, with a sign of the browser's cookie. Who
+    begins logins without end takes nobody else's away.
+    """
 
     forge = "github"
 
@@ -95,16 +99,18 @@ class GithubLogin:
         )
         self._call = call or call_json
         self._now = now
-        self._flows: dict[str, _Flow] = {}
+        self._key = secrets.token_bytes(32)
+        self._used: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def begin(self, callback: str, back: str) -> Begun:
         """Begin a login that only the same browser can end."""
-        state, browser, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        with self._lock:
-            self._forget_old()
-            self._flows[state] = _Flow(browser, verifier, callback, back, self._now())
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        browser = secrets.token_urlsafe(32)
+        facts = [callback, back, self._now(), self._sign(f"browser {browser}")]
+        said = _unpadded(json.dumps(facts).encode())
+        state = f"{said}.{self._sign(f'state {said}')}"
+        verifier = self._sign(f"verifier {state} {browser}")
+        challenge = _unpadded(hashlib.sha256(verifier.encode()).digest())
         query = urlencode(
             {
                 "client_id": self._client_id,
@@ -134,12 +140,27 @@ class GithubLogin:
             self._give_back(token)
 
     def _taken(self, browser: str, state: str) -> _Flow:
+        """Return what was begun with this state and this browser, once."""
+        said, _, signature = state.partition(".")
+        if _is_same(signature, self._sign(f"state {said}")):
+            callback, back, at, right = json.loads(base64.urlsafe_b64decode(said + "=="))
+            is_first = self._now() - at <= FLOW_SECONDS and self._use(state, at)  # also by a wrong try
+            if is_first and _is_same(self._sign(f"browser {browser}"), right):
+                return _Flow(self._sign(f"verifier {state} {browser}"), callback, back)
+        raise LoginRefused("This browser did not begin that login, or more than ten minutes ago.")
+
+    def _use(self, state: str, at: float) -> bool:
+        """Tell whether a state is used for the first time, and note that it is."""
+        since = self._now() - FLOW_SECONDS
         with self._lock:
-            self._forget_old()
-            flow = self._flows.pop(state, None)  # a state opens once
-        if flow is None or not hmac.compare_digest(flow.browser.encode(), browser.encode("utf-8", "replace")):
-            raise LoginRefused("This browser did not begin that login, or more than ten minutes ago.")
-        return flow
+            if state in self._used:
+                return False
+            kept = [(each, begun) for each, begun in self._used.items() if begun >= since]
+            self._used = dict(kept[-(MOST_USED - 1) :]) | {state: at}
+            return True
+
+    def _sign(self, text: str) -> str:
+        return _unpadded(hmac.new(self._key, text.encode("utf-8", "replace"), hashlib.sha256).digest())
 
     def _token(self, flow: _Flow, code: str) -> str:
         fields = {
@@ -198,10 +219,13 @@ class GithubLogin:
         except ForgeError as error:
             log.warning("a login's token was not given back", why=str(error))
 
-    def _forget_old(self) -> None:
-        since = self._now() - FLOW_SECONDS
-        kept = [(state, flow) for state, flow in self._flows.items() if flow.at >= since]
-        self._flows = dict(kept[-(MOST_BEGUN - 1) :])
+
+def _is_same(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
+
+
+def _unpadded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def call_json(method: str, address: str, headers: Mapping[str, str], body: bytes | None) -> Answer:

@@ -98,11 +98,15 @@ def _add_begin(router: APIRouter, parts: ActParts) -> None:
             _check_seen(wish, known)
             response.status_code = 200
             return Acted(run=await run_in_threadpool(parts.reader.run, known.id))
-        if wish.caller is Caller.GUEST:
-            await run_in_threadpool(parts.guests.check)
+        is_guest = wish.caller is Caller.GUEST
+        release = await run_in_threadpool(parts.guests.check) if is_guest else lambda: None
         label = _label_of(parts.serving, body.kind)
-        decided = await parts.desk.begin(wish, RunWish(address=address, label=label, ended=known))
-        return await run_in_threadpool(_begun, parts, address, decided, response)
+        try:
+            asked = RunWish(address=address, label=label, ended=known, stored=release)
+            decided = await parts.desk.begin(wish, asked)
+        finally:
+            release()
+        return await run_in_threadpool(_begun, parts, wish, address, decided, response)
 
 
 def _add_approvals(router: APIRouter, parts: ActParts) -> None:
@@ -178,9 +182,11 @@ def _check_seen(wish: Wish, task: Task) -> None:
         )
 
 
-def _begun(parts: ActParts, address: IssueAddress, decided: Decided, response: Response) -> Acted:
+def _begun(parts: ActParts, wish: Wish, address: IssueAddress, decided: Decided, response: Response) -> Acted:
     """Answer with the run that there is now, or with why there is none. Raises Problem."""
     task = _known(parts, address)
+    if task is not None:
+        _check_seen(wish, task)  # somebody else may have asked in the meantime
     decision = decided.decision or ""
     if decided.is_awaited:
         response.status_code = 202

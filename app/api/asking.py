@@ -53,12 +53,13 @@ class Wish:
 class RunWish:
     """Which issue is to be worked on, as what kind ("" for what its own labels say).
 
-    `ended` is the task that it has, cancelled, if it has one.
+    `ended` is the task that it has, cancelled, if it has one. `stored` is called when it is written down.
     """
 
     address: IssueAddress
     label: str = ""
     ended: Task | None = None
+    stored: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,8 @@ class AskingDesk:
             repository_name=address.repository,
             labels=(request.label,) if request.label else (),
         )
-        decided = await self._ask(wish, mark, command, {"run": str(address), "label": request.label})
+        facts = {"run": str(address), "label": request.label}
+        decided = await self._ask(wish, mark, command, facts, request.stored)
         if request.ended is not None and decided.decision == f"run: {Admission.SIGNAL}":
             # The errand has become a word about a task that there was: what came of that is waited for.
             issue = request.ended.issue
@@ -103,7 +105,12 @@ class AskingDesk:
         return await self._ask(wish, mark, command, {"task": task.id, "text": command.text})
 
     async def _ask(
-        self, wish: Wish, mark: str, command: CommandGiven, facts: Mapping[str, str | int | None]
+        self,
+        wish: Wish,
+        mark: str,
+        command: CommandGiven,
+        facts: Mapping[str, str | int | None],
+        stored: Callable[[], None] | None = None,
     ) -> Decided:
         body = json.dumps({**facts, "mark": mark}).encode("ascii")
         delivery = Delivery(
@@ -118,6 +125,8 @@ class AskingDesk:
             admitted = await self.tell(delivery)
         except NotStored as error:
             raise _not_stored(error) from None
+        if stored is not None:
+            stored()
         decided = await self._decided(wish.provider, mark)
         if admitted.admission is Admission.DUPLICATE and (
             decided is None or decided.body_sha256 != delivery.body_sha256

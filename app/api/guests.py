@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -26,9 +29,27 @@ class GuestCaps:
     daily_usd: Money
     asked: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_ASKED_PER_HOUR))
     """When they asked, by the clock that never goes back; kept by this process alone."""
+    _coming: list[object] = field(default_factory=list)
+    """Runs that were let in, and are not written down yet: many may ask in the same moment."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def check(self) -> None:
-        """Refuse one run more where there is no room; else count it. Raises Problem, StoreUnavailable."""
+    def check(self) -> Callable[[], None]:
+        """Refuse one run more where there is no room; else count it. Raises Problem, StoreUnavailable.
+
+        What is returned is to be called when the run is written down, or will not be; a second time is fine.
+        """
+        with self._lock:
+            self._check()
+            place = object()
+            self._coming.append(place)
+
+        def release() -> None:
+            with self._lock, suppress(ValueError):
+                self._coming.remove(place)
+
+        return release
+
+    def _check(self) -> None:
         now = self.clock.monotonic()
         if len(self.asked) == MOST_ASKED_PER_HOUR and now - self.asked[0] < 3600:
             raise _full(
@@ -36,7 +57,7 @@ class GuestCaps:
                 f"Guests have asked {MOST_ASKED_PER_HOUR} times within an hour",
                 "Try again later.",
             )
-        if self.runs.under_way() >= self.most_runs:
+        if self.runs.under_way() + len(self._coming) >= self.most_runs:
             raise _full(
                 "too_many_runs",
                 f"{self.most_runs} runs of guests are under way, which is the most at once",

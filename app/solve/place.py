@@ -14,9 +14,9 @@ from app.settings import WorkerSettings
 from app.solve.source import IssueText
 from domain.errors import ConfigurationError
 from domain.events import IssueLabelled
-from domain.model import Actor, Category, CloneAccess, IssueRef, Permission, Repository
-from harness.git import GitRunner
-from harness.git.borrowed import git_directory
+from domain.model import Actor, Category, IssueRef, Permission, Repository
+from harness.git import GitRunner, Mirror
+from harness.git.borrowed import borrow, git_directory, give, looking_at, own
 from harness.git.runner import Limits, Place
 from providers.local.people import LocalWorld
 from providers.local.plugin import LocalProvider
@@ -73,11 +73,15 @@ class SolvePlace:
 
         The working copy stays as it is. Raises GitError.
         """
-        place = Place(git_dir=_git_dir(self.checkout))
         access = LocalProvider().forge({"path": str(self.data / "forge")}).clone_access(self.repository.id)
-        words = ("--no-tags", access.url, f"refs/heads/{branch}:refs/heads/{name}")
-        self.runner.run(place, "fetch", *words, limits=_FETCH, access=access)
-        return self.runner.run(place, "rev-parse", f"refs/heads/{name}").decode().strip()
+        ref = f"refs/heads/{name}"
+        with looking_at(self.checkout, upwards=False) as theirs:
+            place = theirs.mirror.place
+            words = ("--no-tags", access.url, f"refs/heads/{branch}:{ref}")
+            self.runner.run(place, "fetch", *words, limits=_FETCH, access=access)
+            commit = self.runner.run(place, "rev-parse", ref).decode().strip()
+            give(_git_dir(self.checkout), theirs.mirror, ref, commit)
+        return commit
 
 
 @contextmanager
@@ -107,9 +111,12 @@ def _made(data: Path, root: Path, issue: IssueText, category: Category, plan_fir
     world.grant(repository.id, person, Permission.MAINTAIN)
     bare = LocalProvider().forge({"path": str(data / "forge")}).clone_access(repository.id).url
     git_dir = Path(bare.removeprefix("file://"))
-    source = CloneAccess(url=root.as_uri(), protocol="file")
-    words = ("--no-tags", source.url, f"HEAD:refs/heads/{BRANCH}")
-    runner.run(Place(git_dir=git_dir), "fetch", *words, limits=_FETCH, access=source)
+    with looking_at(root, upwards=False) as checkout:
+        head = checkout.commit("HEAD")
+        borrow(git_dir, runner, checkout.git_dir)
+    copy = Mirror(git_dir, runner)
+    runner.run(copy.place, "update-ref", f"refs/heads/{BRANCH}", head)
+    own(copy)
     opened = world.open_issue(repository.id, person, title=issue.title, body=issue.body)
     labels = [category.value, *([PLAN_FIRST] if plan_first else [])]
     world.label(opened, person, *labels)

@@ -1,8 +1,12 @@
-"""A checked-out repository, looked at without writing into it: a throw-away one borrows its objects."""
+"""A checked-out repository, looked at without writing into it: a throw-away one borrows its objects.
+
+Its own settings may name programs that git starts, so no verb that would read such a setting works on it.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,10 +19,11 @@ from harness.git.environment import ATTRIBUTES
 from harness.git.mirror import Mirror
 from harness.git.patching import LOOSE, REVERSE, Patched, patched
 from harness.git.runner import GitRunner, Limits, Place
-from harness.git.values import repository_path
+from harness.git.values import object_name, repository_path
 
 _POINTER_BYTES = 4096
 _LENDERS = "objects/info/alternates"
+_OBJECT = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx|rev)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,41 @@ def borrow(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
     (path / _LENDERS).write_bytes(os.fsencode(lent) + b"\n")
     if (common / "shallow").is_file():
         shutil.copyfile(common / "shallow", path / "shallow")
+
+
+def give(lender: Path, mirror: Mirror, ref: str, commit: str) -> None:
+    """Give a repository a commit of a borrowing one, with all that it lacks, under a new ref.
+
+    Files are put beside its own: a fetch of its own would start what its settings name. Raises GitError.
+    """
+    objects = _common(lender) / "objects"
+    made = mirror.path / "objects"
+    try:
+        # A pack's index makes the pack known, so it comes last; loose objects know of no order.
+        for file in sorted(made.rglob("*"), key=lambda each: (each.suffix == ".idx", each)):
+            if file.is_file() and _OBJECT.fullmatch(str(file.relative_to(made))):
+                _put(file, objects / file.relative_to(made))
+    except OSError as error:
+        raise GitError(f"{objects}: cannot be written: {error.strerror}") from None
+    mirror.runner.run(Place(git_dir=lender), "update-ref", "--no-deref", ref, object_name(commit), "")
+
+
+def _put(file: Path, target: Path) -> None:
+    """Put an object's file in its place in one move, unless it is there: its name stands for its content."""
+    if target.exists():
+        return
+    target.parent.mkdir(exist_ok=True)
+    descriptor, arriving = tempfile.mkstemp(prefix="tmp_obj_", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as written, file.open("rb") as read:
+            shutil.copyfileobj(read, written)
+            os.fchmod(written.fileno(), 0o444)
+            written.flush()
+            os.fsync(written.fileno())
+        Path(arriving).replace(target)
+    except BaseException:
+        Path(arriving).unlink(missing_ok=True)
+        raise
 
 
 def own(mirror: Mirror) -> None:

@@ -150,6 +150,7 @@ def variables(committer: Person, protocol: str) -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": protocol or "none",
         "GIT_PROTOCOL_FROM_USER": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_LITERAL_PATHSPECS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_PAGER": "cat",

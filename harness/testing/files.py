@@ -28,6 +28,9 @@ SKIPPED_DIRECTORIES = frozenset(
 )
 """Directories whose content is other people's code or made by tools."""
 
+DEEPEST = 200
+"""Directories below one another that are walked: each costs a call within a call, and a descriptor."""
+
 
 def read_file(root: Path, path: str, limit: int) -> bytes | None:
     """Return at most `limit` bytes of a regular file below `root`, or None if there is no such file.
@@ -74,13 +77,14 @@ def walk(root: Path, *, max_files: int) -> Iterator[tuple[str, int, str]]:
     """Yield (path, open directory, name) for regular files, sorted, at most `max_files`.
 
     The directory's descriptor is only valid until the next item. Vendored and tool-made directories are
-    left out; symlinks are not followed.
+    left out, and what lies deeper than DEEPEST; symlinks are not followed.
     """
     count = 0
     for directory, names, files, descriptor in os.fwalk(root, follow_symlinks=False):
-        names[:] = sorted(name for name in names if name not in SKIPPED_DIRECTORIES)
         relative = Path(directory).relative_to(root).as_posix()
         prefix = "" if relative == "." else relative + "/"
+        is_deepest = prefix.count("/") >= DEEPEST
+        names[:] = [] if is_deepest else sorted(name for name in names if name not in SKIPPED_DIRECTORIES)
         for name in sorted(files):
             if count >= max_files:
                 return

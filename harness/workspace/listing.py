@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -154,8 +155,10 @@ def inside(directory: int, name: str) -> Iterator[int]:
 
 @contextmanager
 def place_of(root: int, path: str) -> Iterator[tuple[int, str]]:
-    """Yield the open directory that a path is in, and its name there. OSError for links above."""
+    """Yield the open directory that a path is in, and its name there. OSError for links and ways out."""
     *above, name = path.split("/")
+    if not {"", ".", ".."}.isdisjoint((*above, name)):
+        raise OSError(errno.EINVAL, "not a path below a directory", path[:200])
     current = os.dup(root)
     try:
         for step in above:

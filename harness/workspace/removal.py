@@ -46,10 +46,11 @@ def remove_tree(path: Path) -> None:
 
 def _thin_out(path: Path) -> None:
     """Delete files of a tree, as far as it can be walked, where there is no room even for a directory."""
-    for _, _, files, descriptor in os.fwalk(path, follow_symlinks=False):
-        for name in files:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=descriptor)
+    with suppress(RecursionError, OSError):  # deeper than Python walks, or than descriptors suffice for
+        for _, _, files, descriptor in os.fwalk(path, follow_symlinks=False):
+            for name in files:
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=descriptor)
 
 
 def _empty(pit: int) -> None:
@@ -98,12 +99,16 @@ def opened(path: Path | str, parent: int | None = None) -> Iterator[int]:
 def give_tree(path: Path, owner: tuple[int, int]) -> None:
     """Make (uid, gid) the owner of a tree that we ourselves wrote; links are changed, not followed."""
     uid, gid = owner
-    for _, directories, files, descriptor in os.fwalk(path, follow_symlinks=False):
-        os.fchown(descriptor, uid, gid)
-        for name in files:
-            os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
-        for name in directories:
-            os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
+    directories = [str(path)]
+    for directory in directories:  # it grows meanwhile; a walk by calls would end at a thousand levels
+        with os.scandir(directory) as listing:
+            directories += [entry.path for entry in listing if entry.is_dir(follow_symlinks=False)]
+    for directory in reversed(directories):  # what is above stays ours until all below it is given
+        with opened(directory) as descriptor:
+            for name in os.listdir(descriptor):  # noqa: PTH208 - by descriptor
+                os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
+            if directory == directories[0]:
+                os.fchown(descriptor, uid, gid)
 
 
 def measure_tree(path: Path) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from harness.workspace.transaction_receipt import TransactionReceipt
 NAME = "fixwright-transactions"
 _OPEN, _PLAN, _ABOUT = "open", "plan.json", "about.json"
 _KEPT_RECEIPTS = 200
+_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +109,23 @@ class Journal:
         folder = self.folder / _OPEN
         if not folder.exists():
             return None
+        self._check_ours(folder)
         try:
             about = json.loads((folder / _ABOUT).read_bytes())
+            if not _ID.fullmatch(str(about["id"])):  # it becomes part of paths
+                raise TransactionError(f"{folder}: the journal was not written by a transaction")
             return OpenTransaction(
                 str(about["id"]), datetime.fromisoformat(about["begun_at"]), folder, KeptTree.read(folder)
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TransactionError(f"{folder}: the journal cannot be read: {error}") from None
+
+    def _check_ours(self, folder: Path) -> None:
+        """Raise TransactionError for another user's journal: it says what is written, with which rights."""
+        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            raise TransactionError(
+                f"{folder}: belongs to somebody else; put the tree back as the user that changed it"
+            )
 
     def end(self, transaction: OpenTransaction, receipt: TransactionReceipt) -> None:
         """Let go of the copy, and keep the receipt. From here on nothing can be put back any more."""
@@ -138,7 +149,8 @@ class Journal:
 
     def _tidy(self) -> None:
         for path in self.folder.iterdir():
-            if re.fullmatch(r"(?:making|over)-[0-9a-f]{16}", path.name):
+            kind, _, name = path.name.partition("-")
+            if kind in {"making", "over"} and _ID.fullmatch(name):
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -208,6 +208,25 @@ def test_a_login_that_takes_too_long_is_over(login: GithubLogin, github: GithubS
         login.finish(begun.browser, back["state"][0], back["code"][0])
 
 
+def test_logins_begun_without_end_take_nobody_elses_away(login: GithubLogin, github: GithubServer) -> None:
+    callback = "http://here/console/login/github/callback"
+    person(github, "mia", Permission.WRITE)
+    begun = login.begin(callback, "/console/tasks")
+    for _ in range(300):
+        login.begin(callback, "/console")
+    back = parse_qs(go(begun.address)[1])
+    _, page = login.finish(begun.browser, back["state"][0], back["code"][0])
+    assert page == "/console/tasks"
+
+
+@pytest.mark.parametrize("changed", ["", ".", "W10.", "{state}x", "x{state}", "{said}.", "{said}.\ud800"])
+def test_a_state_that_was_changed_opens_nothing(login: GithubLogin, changed: str) -> None:
+    begun = login.begin("http://here/console/login/github/callback", "/console")
+    state = parse_qs(urlsplit(begun.address).query)["state"][0]
+    with pytest.raises(LoginRefused):
+        login.finish(begun.browser, changed.format(state=state, said=state.partition(".")[0]), "code")
+
+
 def test_a_code_that_was_stolen_is_worth_nothing_without_the_verifier(
     login: GithubLogin, github: GithubServer
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from app.workspace_recovery import recover
 from domain.errors import GitError, TransactionError
 from harness.workspace import CheckResult, Ending, TransactionalWorkspace, remove_tree
+from harness.workspace.listing import opened
 from tests.harness.git_world import person
 
 SOURCE = "def twice(n):\n    return n + n\n"
@@ -436,3 +438,46 @@ def test_an_unfinished_transaction_may_be_kept_as_it_is(tree: Path) -> None:
     assert recover(tree, keep=True, as_json=False).endswith("kept as it is\n")
 
     assert (tree / "calc.py").read_text() == "better\n" and not workspace.discard()
+
+
+def _planted(tree: Path, **about: str) -> Path:
+    """Leave a journal as nobody but an attacker writes it, and return the place of its copy."""
+    journal = TransactionalWorkspace(tree)._journal
+    with journal.alone(), opened(tree) as descriptor:
+        folder = journal.begin(descriptor, ()).folder
+    told = json.loads((folder / "about.json").read_text())
+    (folder / "about.json").write_text(json.dumps(told | about))
+    return folder
+
+
+def test_a_planted_journal_names_no_folder_elsewhere(tree: Path, tmp_path: Path) -> None:
+    """What was written since would be put there, and it may be anything."""
+    target = tmp_path / "home"
+    target.mkdir()
+    _planted(tree, id=f"../../{target.name}")
+    (tree / "authorized_keys").write_text("somebody's")
+    with pytest.raises(TransactionError, match="not written by a transaction"):
+        TransactionalWorkspace(tree).recover()
+    assert not list(target.iterdir())
+
+
+@pytest.mark.parametrize("way", ["../outside", "pkg/../../outside", "./../outside", "{}/outside"])
+def test_a_planted_journal_writes_nothing_outside(tree: Path, tmp_path: Path, way: str) -> None:
+    folder = _planted(tree)
+    listing = folder / "entries.jsonl"
+    first, *rows = listing.read_text().splitlines()
+    row = json.loads(next(row for row in rows if json.loads(row)[1] == "file"))
+    row[0] = way.format(tmp_path)
+    listing.write_text("\n".join([first, *rows, json.dumps(row)]) + "\n")
+    with pytest.raises(TransactionError, match="could not be put back"):
+        TransactionalWorkspace(tree).recover()
+    assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write as somebody else")
+def test_a_journal_of_somebody_else_is_not_followed(tree: Path) -> None:
+    """It says which files are whose, with which modes: root would make them."""
+    folder = _planted(tree)
+    os.chown(folder, 65534, 65534)
+    with pytest.raises(TransactionError, match="somebody else"):
+        TransactionalWorkspace(tree).recover()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import httpx
 import pytest
 
+from app.api.application import api_application
 from domain.guests import GUEST
-from domain.model import Money, Reason, Usage
+from domain.model import IssueRef, Money, Reason, Usage
 from domain.operators import OPERATOR
-from domain.ports import Landing
+from domain.ports import Admitted, Delivery, Landing
 from domain.states import State, Trigger
 from tests.app.api.service import ISSUE, Service
 
@@ -163,6 +167,53 @@ def test_guests_have_so_many_runs_at_once(town_service: Service) -> None:
 @pytest.fixture
 def town_service(service: Service) -> Service:
     return Service(service.town, guest_runs=1)
+
+
+class _Held(Service):
+    """Writes nothing down before it is let."""
+
+    coming: asyncio.Event
+    let: asyncio.Event
+
+    async def _tell(self, delivery: Delivery) -> Admitted:
+        self.coming.set()
+        await self.let.wait()
+        return await super()._tell(delivery)
+
+
+def test_guests_who_ask_in_the_same_moment_are_counted(service: Service) -> None:
+    town, held = service.town, _Held(service.town, guest_runs=1)
+    town.world.open_issue(town.repository.id, town.stranger, title="Another", body="")
+    transport = httpx.ASGITransport(api_application(held.parts(is_open=True)))
+
+    async def ask() -> list[int]:
+        held.coming, held.let = asyncio.Event(), asyncio.Event()
+        async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
+            first = asyncio.create_task(client.post("/runs", json={"issue": ISSUE}))
+            await held.coming.wait()
+            second = await asyncio.wait_for(
+                client.post("/runs", json={"issue": "local:acme/lamp#2"}), timeout=30
+            )
+            held.let.set()
+            return [(await first).status_code, second.status_code]
+
+    assert asyncio.run(ask()) == [201, 429]
+
+
+class _Overtaken(Service):
+    """A maintainer asks for the same issue just before a guest's wish is written down."""
+
+    async def _tell(self, delivery: Delivery) -> Admitted:
+        issue = IssueRef(forge="local", repository_id=self.town.repository.id, number=1)
+        self.town.world.label(issue, self.town.maintainer, "docs")
+        self.town.deliver()
+        return await super()._tell(delivery)
+
+
+def test_a_guest_who_is_overtaken_sees_nothing_of_the_others_run(service: Service) -> None:
+    taken = _Overtaken(service.town).guest().post("/runs", json={"issue": ISSUE})
+    assert (taken.status_code, taken.json()["name"]) == (409, "taken")
+    assert "No tests" not in taken.text
 
 
 def test_guests_have_so_many_dollars_a_day(service: Service) -> None:
