@@ -133,12 +133,20 @@ def run_table(runs: Sequence[TestRun]) -> str:
     """Return test runs as a table, folded commands below; only what the harness itself ran may be given."""
     rows = ["| run | result | tests | seconds | tree |", "|---|---|---|---|---|"]
     rows += [
-        f"| {run.name} | {colour(run)}, exit {run.exit_code} | {counts(run)} | {run.seconds:.1f} | "
+        f"| {run.name} | {colour(run)}, {_exit(run)} | {counts(run)} | {run.seconds:.1f} | "
         f"{code(run.tree[:12])} |"
         for run in runs
     ]
     commands = "\n".join(f"{run.name}: {plain(run.command)}" for run in runs)
     return "\n".join(rows) + "\n\n" + folded("Exact commands", fence(clip(commands, 4000)))
+
+
+def _exit(run: TestRun) -> str:
+    """Return a run's exit status; why it is green all the same is said where that is not plain."""
+    if run.status is not RunStatus.PASSED or run.exit_code == 0 or not run.note:
+        return f"exit {run.exit_code}"
+    why = inert(one_line(run.note, 200)).replace("|", "\\|")
+    return f"exit {run.exit_code} {why}"
 
 
 def colour(run: TestRun | Check) -> str:

@@ -18,7 +18,16 @@ from domain.model import (
     Severity,
 )
 from harness import pull_text, report
+from harness.markdown import run_table
 from tests.harness.text_makers import TREE, a_claim, a_run, a_task, a_verdict, facts
+
+
+def test_a_green_run_that_ended_with_another_status_says_why() -> None:
+    note = "with a planted test | that had to fail"
+    table = run_table([a_run("fixed", RunStatus.PASSED, exit_code=1, note=note)])
+    assert r"| green, exit 1 with a planted test \| that had to fail | 3 passed |" in table
+    assert "planted" not in run_table([a_run("fixed", RunStatus.PASSED, note=note)])
+    assert "planted" not in run_table([a_run("fixed", RunStatus.FAILED, note=note)])
 
 
 def test_pull_body_says_what_the_harness_saw_before_anything_the_agent_says() -> None:
