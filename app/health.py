@@ -9,6 +9,7 @@ from datetime import datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+import structlog
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
@@ -16,6 +17,8 @@ from domain.errors import StoreUnavailable
 from domain.ports import Clock
 from store.depth import QueueDepth
 from store.vitals import Vitals
+
+log = structlog.get_logger(__name__)
 
 LEAST_FREE_BYTES = 50 * 2**20
 """Of the disk. Below, neither deliveries nor an attempt's steps are safe for long."""
@@ -70,7 +73,10 @@ def look(signs: Signs) -> Health:
     try:
         vitals, depth = signs.vitals(), signs.depth.read(signs.clock.now())
     except StoreUnavailable as error:
-        problems.append(f"the database cannot be read: {error}")
+        log.warning(
+            "the database cannot be read", error=str(error)
+        )  # with its path, which is nobody's business
+        problems.append("the database cannot be read: see the log of the web process, or `fixwright doctor`")
         return Health(
             status="failing",
             version=installed_version("fixwright"),

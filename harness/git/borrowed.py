@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -120,11 +121,10 @@ def git_directory(root: Path) -> Path | None:
     entry = root / ".git"
     if entry.is_dir():
         return entry
-    try:
-        said = entry.read_bytes()[:_POINTER_BYTES]
-    except OSError:
-        return None
+    said = _pointer(entry)
     named = os.fsdecode(said).strip().removeprefix("gitdir:").strip()
+    if not named or "\0" in named:
+        return None
     found = (root / named).resolve()
     return found if said.startswith(b"gitdir:") and found.is_dir() else None
 
@@ -209,8 +209,15 @@ def _create(path: Path, runner: GitRunner, git_dir: Path | None) -> None:
 
 
 def _common(git_dir: Path) -> Path:
+    said = os.fsdecode(_pointer(git_dir / "commondir")).strip()
+    return (git_dir / said).resolve() if said and "\0" not in said else git_dir
+
+
+def _pointer(file: Path) -> bytes:
+    """Return the beginning of a regular file, nothing of what is none: a pipe would be waited for."""
     try:
-        said = (git_dir / "commondir").read_bytes()[:_POINTER_BYTES]
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            return opened.read(_POINTER_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
-        return git_dir
-    return (git_dir / os.fsdecode(said).strip()).resolve()
+        return b""

@@ -60,11 +60,12 @@ def test_without_a_worker_it_cannot_work_and_says_what_to_do(signs: Signs) -> No
 
 def test_a_stopped_writer_and_a_database_that_cannot_be_read_are_problems_among_others(signs: Signs) -> None:
     def broken() -> Vitals:
-        raise StoreUnavailable("disk I/O error")
+        raise StoreUnavailable("database /srv/secret-place/fixwright.sqlite3: disk I/O error")
 
     found = look(replace(signs, takes_deliveries=lambda: False, vitals=broken))
     assert [problem.partition(":")[0] for problem in found.problems] == [
         "the delivery writer has stopped",
         "the database cannot be read",
     ]
+    assert "secret-place" not in str(found), "anybody may ask"
     assert found.schema is None and found.worker_listens
