@@ -81,8 +81,9 @@ class BellListener:
         All wake-ups that have come by then count as one. A signal handler that should end the wait early
         rings the bell itself.
         """
-        ready, _, _ = select.select([self._socket], [], [], max(0.0, timeout))
-        return bool(ready) and self._drain()
+        ready = select.poll()  # select() takes no descriptor above 1023
+        ready.register(self._socket, select.POLLIN)
+        return bool(ready.poll(max(0.0, timeout) * 1000)) and self._drain()
 
     def close(self) -> None:
         """Stop listening, and remove the socket file if it is still ours."""

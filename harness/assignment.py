@@ -130,7 +130,7 @@ class Assignment:
             directory=self.ground.config.working_directory,
             instructions=(*self._of_its_kind(), *order.instructions),
             resume_messages=_messages(steps),
-            skip_restatement=not plans and (bool(steps) or (order.attempt.number > 1 and not order.answers)),
+            skip_restatement=not plans and (bool(steps) or _is_read_enough(order)),
             plan_first=plans,
         )
 
@@ -204,3 +204,8 @@ def _messages(steps: Sequence[Mapping[str, object]]) -> tuple[dict[str, object],
         if isinstance(new, list):
             messages += [message for message in new if isinstance(message, dict)]
     return tuple(messages)
+
+
+def _is_read_enough(order: Order) -> bool:
+    """Tell whether the issue's reading stands: nothing was asked, or a maintainer has said to go on."""
+    return order.attempt.number > 1 and (order.goes_ahead or not order.answers)

@@ -44,6 +44,8 @@ class Order:
     review: str = ""
     review_words: tuple[str, ...] = ()
     answers: str = ""
+    goes_ahead: bool = False
+    """Whether a maintainer has said to go on since something was asked: then nothing is asked again."""
     maintainer_wrote_issue: bool = False
     allowances: Callable[[], tuple[Allowance, ...]] = tuple
     plan_first: bool = False

@@ -17,6 +17,7 @@ from domain.text import Redactor
 from harness import report
 from harness.presenting import vouch
 from worker import announce
+from worker.readiness import ENDED
 from worker.review_answers import answer_reviews
 from worker.status_desk import StatusDesk
 from worker.status_words import StatusFacts, status_page
@@ -111,11 +112,11 @@ class Notices:
             return status  # what waits was shown before the task came to wait
         protected = self._asks_about(task, reason)
         if protected is not None:
-            return voice.say(task, "ended", announce.asking(protected, cost)) and status
+            return voice.say(task, ENDED, announce.asking(protected, cost)) and status
         seen = self._seen(task, reason)
         is_final = reason is Reason.GUARD and not self._may_be_allowed(task)
         said = announce.refused_for_good(seen, cost) if is_final else announce.ending(reason, seen, cost)
-        return voice.say(task, "ended", said) and status
+        return voice.say(task, ENDED, said) and status
 
     def _may_be_allowed(self, task: Task) -> bool:
         """Tell whether maintainers' words could let the last change through."""

@@ -28,6 +28,9 @@ MAX_INSTRUCTIONS = 10
 PLAN_FIRST = "plan-first"
 """The label of an issue whose plan is to be approved, whatever the repository's file says."""
 
+ENDED = "ended"
+"""Key of the comment that says how an attempt ended; forges keep it in a marker."""
+
 MAX_LOOKUPS = 20
 """How many different authors are looked up for that."""
 
@@ -81,6 +84,21 @@ def answers(task: Task, forge: Forge, queue: TaskQueue, comments: Sequence[Comme
     questions = "\n".join(f"- {question}" for question in dict.fromkeys(asked))
     replies = "\n\n".join(said[-MAX_INSTRUCTIONS:]) or "(nothing)"
     return f"Asked before:\n{questions}\n\nThe author of the issue wrote since:\n{replies}"
+
+
+def goes_ahead(task: Task, forge: Forge, comments: Sequence[Comment]) -> bool:
+    """Tell whether a maintainer has commanded to go on since the last attempt ended. Raises ForgeError."""
+    ours = [each for each in comments if each.author.id == forge.identity.id]
+    endings = [each for each in ours if f":{ENDED}-{task.id}-" in each.body] or ours
+    if not endings:
+        return False
+    since = max(each.created_at for each in endings)
+    return any(
+        parse_command(each.body) in {Verb.RUN, Verb.RESUME, Verb.RETRY}
+        and may_trigger(forge.permission_of(task.issue.repository_id, each.author), each.author)
+        for each in comments
+        if each.created_at >= since
+    )
 
 
 def _own_words(text: str) -> str:

@@ -240,6 +240,7 @@ class TaskWork:
             start_branch=readiness.live_branch(task, self._forge),
             past=readiness.past_attempts(shop.queue, attempt, self._transcript),
             instructions=readiness.words_of_writers(task, self._forge, comments),
+            goes_ahead=readiness.goes_ahead(task, self._forge, comments),
             answers=shop.redact(readiness.answers(task, self._forge, shop.queue, comments)),
             ci=readiness.evidence_for(task, shop.watches),
             review=shop.redact(asked.text),

@@ -71,10 +71,9 @@ class ChildProcess:
         """
         deadline = time.monotonic() + wait_seconds
         while not self._lines:
-            readable, _, _ = select.select(
-                [_pipe(self._process.stdout)], [], [], max(0.0, deadline - time.monotonic())
-            )
-            if not readable:
+            readable = select.poll()  # select() takes no descriptor above 1023
+            readable.register(_pipe(self._process.stdout), select.POLLIN)
+            if not readable.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 return None
             self._read()
         try:

@@ -290,7 +290,9 @@ def _await_end(process: subprocess.Popen[bytes], deadline: float) -> None:
     """Wait for the leader's death, without reaping it. Raises TimeoutError."""
     descriptor = os.pidfd_open(process.pid)
     try:
-        if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        ending = select.poll()  # select() takes no descriptor above 1023
+        ending.register(descriptor, select.POLLIN)
+        if not ending.poll(max(0.0, deadline - time.monotonic()) * 1000):
             raise TimeoutError
     finally:
         os.close(descriptor)

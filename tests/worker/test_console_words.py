@@ -70,7 +70,7 @@ def test_the_operator_raises_a_cap(notes: Town) -> None:
     notes.loop(plays(WRITE)).shop.desk.clear()
     assert notes.decisions() == ["budget: raised to 6.500000000"]
     raised = notes.ledger.standing(notes.task).raised
-    assert raised is not None and (raised.amount, raised.by.login) == (Money("6.50"), "operator")
+    assert raised is not None and (raised.amount, raised.by) == (Money("6.50"), "operator")
     assert "raised the cap" in notes.text(issue)
 
 

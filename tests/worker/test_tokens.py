@@ -133,7 +133,7 @@ def test_d88_a_forge_that_takes_no_token_is_asked_twice_and_no_more(notes: Town)
     issue = notes.issue("docs")
     with minting(notes, refused=99) as forge:
         work(notes, without_pull(forge))
-    assert notes.stands == (State.BLOCKED, Reason.ENVIRONMENT), notes.text(issue)
+    assert notes.stands == (State.BLOCKED, Reason.UNPUBLISHED), notes.text(issue)
     assert forge.acts.count("mint push") == 2 and forge.live == {}
     assert found(notes, forge) == []
 

@@ -302,7 +302,7 @@ def test_a_push_that_is_refused_for_good_is_not_tried_again_and_the_words_are_sh
     issue = github.town.issue(label="docs")
     hook = refuse_pushes(github, words)
     turn(github)
-    assert github.town.stands == (State.BLOCKED, Reason.ENVIRONMENT)
+    assert github.town.stands == (State.BLOCKED, Reason.UNPUBLISHED)
     assert not published(github) and github.state.pushes <= 1
     assert words.split(" `")[0] in github.town.task.detail
     assert words.split(" `")[0][:40] in github.town.text(issue)
