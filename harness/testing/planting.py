@@ -10,7 +10,7 @@ import re
 
 _LEFT, _RIGHT = 4711, 4712
 _ASSERT = re.compile(
-    r"""(\w+)\s*=\s*require\(['"](?:node:)?assert(?:/strict)?['"]\)\s*[;\n]"""
+    r"""(?<!\w)(\w{1,100})\s{0,20}=\s{0,20}require\(['"](?:node:)?assert(?:/strict)?['"]\)\s*[;\n]"""
     r"""|^import\s+(?:\*\s+as\s+)?(\w+)\s+from\s+['"](?:node:)?assert(?:/strict)?['"]""",
     re.MULTILINE,
 )
