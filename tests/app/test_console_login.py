@@ -138,6 +138,7 @@ def test_a_cookie_with_another_signature_opens_nothing(world: World, end: str) -
     assert world.client(Cookie=f"{COOKIE}={forged}").get("/console").status_code == 401
 
 
+@pytest.mark.long
 def test_wrong_passwords_are_told_so_and_then_to_wait(world: World) -> None:
     client = world.client()
     statuses = [

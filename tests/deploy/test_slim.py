@@ -67,6 +67,7 @@ def test_circles_end() -> None:
     assert slim.not_needed({"fixwright": ["a"], "a": ["b"], "b": ["a"], "c": ["d"], "d": ["c"]}) == ["c", "d"]
 
 
+@pytest.mark.long
 def test_no_package_that_the_service_needs_is_left_out_by_name() -> None:
     """The list of what is installed here, as the image's build reads it."""
     listed = subprocess.run(

@@ -54,6 +54,7 @@ def _tools(forger: Forger, request: pytest.FixtureRequest) -> Path | None:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "mode"), LIES)
 def test_a_forged_success_is_not_verified(
     tmp_path: Path, name: str, mode: str, request: pytest.FixtureRequest

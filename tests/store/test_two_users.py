@@ -49,6 +49,7 @@ def write_as(user: int, groups: str, path: Path, name: str) -> subprocess.Comple
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_both_write_whoever_came_first_and_nobody_else_reads(shared: Path) -> None:
     path = shared / "fixwright.sqlite3"
     for user, name, heard in (

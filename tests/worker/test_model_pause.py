@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from domain.errors import ModelRefused
 from domain.model import Outcome
 from domain.ports import AgentReport, Brief, Meter, Observer, SandboxSession
@@ -40,6 +42,7 @@ def test_no_task_is_blocked_and_no_second_one_is_tried(notes: Town) -> None:
     assert "refuses" not in waiting and (not waiting or "2nd of 2 in the queue" in waiting)
 
 
+@pytest.mark.long
 def test_the_work_goes_on_when_the_key_works(notes: Town) -> None:
     issue = notes.issue("docs")
     loop = notes.loop(Refused(), plays(WRITE))

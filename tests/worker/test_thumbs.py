@@ -101,6 +101,7 @@ def test_only_people_with_write_access_count(planned: Town, permission: Permissi
     assert planned.all_signals() == [] and planned.stands == WAITING
 
 
+@pytest.mark.long
 def test_a_stranger_s_thumb_does_not_hide_a_maintainer_s(planned: Town) -> None:
     issue = waits(planned)
     planned.world.react(shown(planned, issue), planned.stranger, "+1")

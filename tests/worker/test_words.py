@@ -28,6 +28,7 @@ def asked(town: Town, *agents: Agent) -> tuple[IssueRef, Loop]:
     return issue, loop
 
 
+@pytest.mark.long
 def test_the_reporters_answer_wakes_the_task_and_is_read_as_data(calc: Town) -> None:
     issue, loop = asked(calc, plays(FIX, said=CLEAR))
     calc.comment(issue, "> Which rounding is meant?\n\nTo even.\nNothing else.", by=calc.stranger)
@@ -39,6 +40,7 @@ def test_the_reporters_answer_wakes_the_task_and_is_read_as_data(calc: Town) -> 
     assert "wrote since:\nTo even.\nNothing else." in brief.answers
 
 
+@pytest.mark.long
 def test_a_maintainers_answer_is_an_instruction(calc: Town) -> None:
     issue, loop = asked(calc, plays(FIX, said=CLEAR))
     calc.comment(issue, "To even.")
@@ -47,6 +49,7 @@ def test_a_maintainers_answer_is_an_instruction(calc: Town) -> None:
     assert calc.cast.briefs[1].answers.endswith("wrote since:\n(nothing)")
 
 
+@pytest.mark.long
 def test_others_wake_nothing_and_an_author_no_more_than_is_useful(calc: Town) -> None:
     issue, loop = asked(calc)
     passer_by = calc.world.create_user("passer-by")
@@ -82,6 +85,7 @@ def heard(town: Town) -> list[list[str]]:
     ]
 
 
+@pytest.mark.long
 def test_a_maintainers_word_reaches_the_agent_before_its_next_step_and_once(notes: Town) -> None:
     issue = notes.issue("docs")
 

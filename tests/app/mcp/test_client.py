@@ -50,6 +50,7 @@ def talk(repository: Path, *calls: tuple[str, dict[str, Any]], mode: str = "auto
     return anyio.run(conversation)
 
 
+@pytest.mark.long
 def test_a_client_asks_every_tool(repository: Path) -> None:
     where, judged, symbols, applied, refused = talk(
         repository,

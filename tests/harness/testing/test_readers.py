@@ -128,7 +128,10 @@ def test_an_entity_bomb_costs_nothing() -> None:
     assert read_junit(bomb.encode()) is None
 
 
-@pytest.mark.parametrize("piece", ["\n", " \n", "\t", "✓ ", "ok 1 ", "a", "1 passed, ", "--- ", "a: ", "a.so", ".so"])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "piece", ["\n", " \n", "\t", "✓ ", "ok 1 ", "a", "1 passed, ", "--- ", "a: ", "a.so", ".so"]
+)
 def test_what_a_test_prints_is_read_in_linear_time(piece: str) -> None:
     """A pattern that is not linear makes this suite hang; one that is takes some hundredths of a second."""
     text = piece * (100_000 // len(piece))
