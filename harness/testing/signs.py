@@ -124,7 +124,8 @@ _SIGNS = (
     _sign(
         ProblemKind.TOOL_MISSING,
         r"(?:error while loading shared libraries: ([\w.+-]+)"
-        r"|(?<![\w.+-])([\w.+-]{1,200}\.so[\w.]{0,40}): cannot open shared object file|fatal error: ([\w./-]+\.h): No such file)",
+        r"|(?<![\w.+-])([\w.+-]{1,200}\.so[\w.]{0,40}): cannot open shared object file"
+        r"|fatal error: ([\w./-]+\.h): No such file)",
         "A system library is missing: `{}`.",
         f"Install the package that holds `{{}}` {_CLOSES}.",
     ),
