@@ -12,6 +12,9 @@ from providers.github import needs
 from providers.github.app import App
 from providers.github.tokens import Tokens
 
+MOST_SOUGHT = 500
+"""Ids of which it is remembered that they were looked for."""
+
 ASKED_AGAIN_SECONDS = 60.0
 """How soon a name that led to nothing is looked up again for somebody who asks by id."""
 
@@ -39,6 +42,7 @@ class Directory:
         self._by_id: dict[str, Place] = {}
         self._by_name: dict[str, str] = {}
         self._failed: dict[str, float] = {}
+        self._sought: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def by_name(self, full_name: str) -> Place:
@@ -69,7 +73,7 @@ class Directory:
             self._failed.clear()
 
     def _search(self, repository_id: str) -> Place:
-        for name in self._unknown_names():
+        for name in self._unknown_names(again=self._is_new(repository_id)):
             try:
                 place = self._look_up(name)
             except ForgeUnavailable:
@@ -82,14 +86,24 @@ class Directory:
                 return place
         raise NotFound(f"the repository with the id {repository_id} is not served, or there is none")
 
-    def _unknown_names(self) -> list[str]:
-        """Return the served names that were not found yet, and not just now."""
+    def _is_new(self, repository_id: str) -> bool:
+        """Tell whether an id was not looked for just now: its repository may have been made since."""
+        now = self._now()
+        with self._lock:
+            is_new = self._sought.get(repository_id, -ASKED_AGAIN_SECONDS) <= now - ASKED_AGAIN_SECONDS
+            if is_new:
+                self._sought = {**dict(list(self._sought.items())[-MOST_SOUGHT:]), repository_id: now}
+        return is_new
+
+    def _unknown_names(self, *, again: bool) -> list[str]:
+        """Return the served names that were not found yet, and unless `again`, not just now."""
         since = self._now() - ASKED_AGAIN_SECONDS
         with self._lock:
             return sorted(
                 name
                 for name in self._served
-                if name not in self._by_name and self._failed.get(name, -ASKED_AGAIN_SECONDS) <= since
+                if name not in self._by_name
+                and (again or self._failed.get(name, -ASKED_AGAIN_SECONDS) <= since)
             )
 
     def _look_up(self, name: str) -> Place:

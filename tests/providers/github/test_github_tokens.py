@@ -171,6 +171,17 @@ def test_f119_who_is_not_on_the_list_gets_no_token(stage: GithubStage, forge: Gi
     assert minted(stage) == []
 
 
+def test_a_repository_that_is_made_after_the_first_look_is_found_at_once(stage: GithubStage) -> None:
+    forge = stage.client()
+    stage._names.update({f"{OWNER}/early", f"{OWNER}/late"})
+    early = stage.state.local.create_repository(f"{OWNER}/early", files={"a": b"1"})
+    with pytest.raises(NotFound):
+        forge.repository("999999")  # every name is looked up, and one leads to nothing
+    assert forge.repository(early.id).full_name == f"{OWNER}/early"
+    late = stage.state.local.create_repository(f"{OWNER}/late", files={"a": b"1"})
+    assert forge.repository(late.id).full_name == f"{OWNER}/late"
+
+
 def test_f119_an_empty_list_serves_nobody(stage: GithubStage, repository_id: str) -> None:
     forge = stage.client()
     stage._names.clear()
