@@ -113,7 +113,7 @@ class Square:
         self.world.grant(made.id, self.reviewer, Permission.WRITE)
         return made
 
-    def library(self, *, config: str = "", files: Mapping[str, str | None] | None = None) -> Repository:
+    def quiet_house(self, *, config: str = "", files: Mapping[str, str | None] | None = None) -> Repository:
         """Make a repository without tests, in which work is quick."""
         none: dict[str, str | None] = {"tests/test_money.py": None, "tests/test_split.py": None}
         return self.repository(config=config, files={**none, **(files or {})})

@@ -18,7 +18,7 @@ ERROR = "tests/test_docs.py:3: AssertionError: the word 'odd' is not in the glos
 
 def watched(square: Square) -> Talk:
     """An issue whose draft is up, and its commit watched."""
-    talk = square.talk(square.library(config=CONFIG), writing(square.case, LINE))
+    talk = square.talk(square.quiet_house(config=CONFIG), writing(square.case, LINE))
     talk.label("docs")
     talk.rests(State.WATCHING)
     return talk

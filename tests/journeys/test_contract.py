@@ -15,7 +15,7 @@ LINE = "The first in the list pay the odd cents."
 
 
 def test_a_mistake_is_said_with_line_and_column_and_work_goes_on_when_it_is_mended(square: Square) -> None:
-    repository = square.library(config="labels:\n  defect: bug\naproval: plan\n")
+    repository = square.quiet_house(config="labels:\n  defect: bug\naproval: plan\n")
     talk = square.talk(repository, writing(square.case, LINE))
     talk.label("docs")
     said = talk.says("**The repository's `.fixwright.yml` has a problem.**").replace("\u2060", "")
@@ -31,7 +31,7 @@ def test_a_mistake_is_said_with_line_and_column_and_work_goes_on_when_it_is_mend
 
 def test_a_budget_above_the_services_is_held_at_the_services_and_a_lower_one_counts(square: Square) -> None:
     config = "max_cost_per_task_usd: 50.0\nmax_iterations: 2\n"
-    talk = square.talk(square.library(config=config), doing(square.case, bash("ls"), bash("ls -a")))
+    talk = square.talk(square.quiet_house(config=config), doing(square.case, bash("ls"), bash("ls -a")))
     talk.label("docs")
     first = square.cast.hold(talk.build, 0)
     square.wait(first.asked.is_set, lambda: "the model's first turn")
@@ -42,7 +42,7 @@ def test_a_budget_above_the_services_is_held_at_the_services_and_a_lower_one_cou
 
 
 def test_a_protected_path_waits_for_a_maintainers_word_about_exactly_that_change(square: Square) -> None:
-    repository = square.library(config='protected_paths: ["README.md"]\n')
+    repository = square.quiet_house(config='protected_paths: ["README.md"]\n')
     talk = square.talk(repository, writing(square.case, LINE))
     talk.label("docs")
     said = talk.says("touches paths that only people may change")
@@ -76,7 +76,7 @@ def test_one_part_of_a_monorepo_and_a_label_and_a_category_of_its_own(square: Sq
         "broken/test_elsewhere.py": "def test_other_part():\n    assert False\n",
         ".github/pull_request_template.md": "## Why\n\n- [ ] I have read the rules\n",
     }
-    repository = square.library(config=config, files=files)
+    repository = square.quiet_house(config=config, files=files)
     first = square.talk(repository, doing(square.case, bash("pwd; printf 'Doubles.\\n' > README.md")))
     first.label("docs")
     first.rests(State.IN_REVIEW)

@@ -21,7 +21,7 @@ def test_nothing_to_change_is_an_answer_with_what_was_run(square: Square) -> Non
         "test_commands": [SHOW],
     }
     script = Script(restatement=(reading(square.case),), turns=(bash(SHOW), submit(**claim)))
-    talk = square.talk(square.library(), script)
+    talk = square.talk(square.quiet_house(), script)
     talk.label()
     said = talk.says("[2500, 2500, 2500, 2500]")
     assert "The shares of four people add up." in said and "exit" in said
@@ -33,7 +33,7 @@ def test_nothing_to_change_is_an_answer_with_what_was_run(square: Square) -> Non
 
 def test_work_that_reaches_a_limit_is_kept_on_its_branch_and_goes_on(square: Square) -> None:
     case = square.case
-    repository = square.library(config="max_iterations: 2\n")
+    repository = square.quiet_house(config="max_iterations: 2\n")
     write = bash("printf '\\nThe first pay the odd cents.\\n' >> README.md")
     talk = square.talk(repository, Script(restatement=(reading(case),), turns=(write,)))
     talk.label("docs")
@@ -50,7 +50,7 @@ def test_work_that_reaches_a_limit_is_kept_on_its_branch_and_goes_on(square: Squ
 
 def test_the_issue_says_that_a_merge_ended_it(square: Square) -> None:
     talk = square.talk(
-        square.library(),
+        square.quiet_house(),
         Script(
             restatement=(reading(square.case),),
             turns=(bash("printf '\\nWhole cents.\\n' >> README.md"), reporting(square.case)),

@@ -16,7 +16,7 @@ WAITS = Reason.AWAITING_APPROVAL
 
 
 def test_a_plan_with_a_maintainers_thumb_up_becomes_a_draft(square: Square) -> None:
-    talk = square.talk(square.library(config="approval: plan\n"), writing(square.case, WHO_PAYS))
+    talk = square.talk(square.quiet_house(config="approval: plan\n"), writing(square.case, WHO_PAYS))
     talk.label("docs")
     plan = talk.says("**The plan, waiting for a maintainer's word.**")
     assert "fairshare/split.py, split_evenly" in plan and "95%" in plan and "at most $" in plan
@@ -35,7 +35,7 @@ def test_a_plan_with_a_maintainers_thumb_up_becomes_a_draft(square: Square) -> N
 
 
 def test_the_label_asks_for_a_plan_and_a_reply_changes_it(square: Square) -> None:
-    talk = square.talk(square.library())
+    talk = square.talk(square.quiet_house())
     talk.label("plan-first")
     assert not talk.exists, "it asks for no work"
     talk.label("docs")
@@ -81,7 +81,7 @@ def test_what_would_be_pushed_is_shown_whole_and_then_pushed_as_it_is(square: Sq
 
 
 def test_a_rejected_change_is_never_pushed(square: Square) -> None:
-    repository = square.library(config="approval: both\n")
+    repository = square.quiet_house(config="approval: both\n")
     talk = square.talk(repository, writing(square.case, WHO_PAYS))
     talk.label("docs")
     talk.says("**The plan, waiting for a maintainer's word.**")
@@ -96,7 +96,7 @@ def test_a_rejected_change_is_never_pushed(square: Square) -> None:
 
 
 def test_another_go_after_a_word_is_shown_again_and_needs_its_own(square: Square) -> None:
-    repository = square.library(config="approval: publish\n")
+    repository = square.quiet_house(config="approval: publish\n")
     talk = square.talk(repository, writing(square.case, WHO_PAYS))
     talk.label("docs")
     talk.says(f"+{WHO_PAYS}")

@@ -14,7 +14,7 @@ LINE = "The first in the list pay the odd cents."
 
 
 def test_issues_of_somebody_elses_are_left_alone_with_a_line(square: Square) -> None:
-    repository, world = square.library(), square.world
+    repository, world = square.quiet_house(), square.world
     assigned, locked, linked, twin, first = [square.talk(repository) for _ in range(5)]
     first.plays(writing(square.case, LINE))
     world.assign(assigned.issue, square.maintainer, square.reviewer)
@@ -46,7 +46,7 @@ def test_issues_of_somebody_elses_are_left_alone_with_a_line(square: Square) -> 
 
 
 def test_a_third_draft_waits_until_there_is_room_and_every_draft_says_what_wrote_it(square: Square) -> None:
-    repository = square.library()
+    repository = square.quiet_house()
     talks = [
         square.talk(repository, writing(square.case, f"{LINE} {number}"), body=f"Say who pays. {number}")
         for number in range(3)

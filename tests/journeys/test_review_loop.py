@@ -17,7 +17,7 @@ FIRST = bash("printf '\\nThe first pay the odd cents.\\n' >> README.md; printf '
 
 def drafted(square: Square) -> Talk:
     """An issue whose draft adds a line to one file and makes another."""
-    talk = square.talk(square.library(), doing(square.case, FIRST))
+    talk = square.talk(square.quiet_house(), doing(square.case, FIRST))
     talk.label("docs")
     talk.rests(State.IN_REVIEW)
     return talk

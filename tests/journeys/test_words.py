@@ -23,7 +23,7 @@ def unclear(square: Square) -> Script:
 
 def waiting(square: Square) -> Talk:
     """An issue that can be read in two ways, and has been asked about: nothing more is done about it."""
-    talk = square.talk(square.library(), unclear(square))
+    talk = square.talk(square.quiet_house(), unclear(square))
     talk.label("docs")
     said = talk.says(f"1. {QUESTION}")
     assert "The shares returned by split_evenly add up to the total." in said, "how it was understood"
@@ -48,7 +48,7 @@ def test_the_reporters_answer_wakes_what_was_asked_about(square: Square) -> None
 
 def test_words_during_the_work_reach_the_agent_and_a_second_label_does_nothing(square: Square) -> None:
     case = square.case
-    talk = square.talk(square.library(), doing(case, bash("ls"), *writing(case, LINE).turns[:1]))
+    talk = square.talk(square.quiet_house(), doing(case, bash("ls"), *writing(case, LINE).turns[:1]))
     second = square.cast.hold(talk.build, 1)
     talk.label("docs")
     square.wait(second.asked.is_set, lambda: "the model's second turn")
@@ -68,7 +68,7 @@ def test_words_while_the_report_is_handed_in_are_heard_before_it_counts(square: 
     (write, report) = writing(case, LINE).turns
     more = bash("printf 'Nobody loses a cent.\\n' >> README.md")
     talk = square.talk(
-        square.library(), Script(restatement=(reading(case),), turns=(write, report, more, report))
+        square.quiet_house(), Script(restatement=(reading(case),), turns=(write, report, more, report))
     )
     handing_in = square.cast.hold(talk.build, 1)
     talk.label("docs")
@@ -80,7 +80,7 @@ def test_words_while_the_report_is_handed_in_are_heard_before_it_counts(square: 
 
 
 def test_a_cancel_during_the_work_ends_it_and_run_begins_anew(square: Square) -> None:
-    talk = square.talk(square.library(), writing(square.case, LINE))
+    talk = square.talk(square.quiet_house(), writing(square.case, LINE))
     first = square.cast.hold(talk.build, 0)
     talk.label("docs")
     square.wait(first.asked.is_set, lambda: "the model's first turn")
@@ -147,7 +147,7 @@ def test_what_is_no_command_and_whoever_may_not_give_one_does_nothing(square: Sq
 @pytest.mark.parametrize("on_the_pull", [False, True])
 def test_retry_makes_another_attempt_on_the_same_draft(square: Square, on_the_pull: bool) -> None:
     case = square.case
-    talk = square.talk(square.library(), writing(case, LINE))
+    talk = square.talk(square.quiet_house(), writing(case, LINE))
     talk.label("docs")
     talk.rests(State.IN_REVIEW)
     first = talk.pull
@@ -161,7 +161,7 @@ def test_retry_makes_another_attempt_on_the_same_draft(square: Square, on_the_pu
 
 
 def test_run_begins_without_a_label_for_whoever_may_write(square: Square) -> None:
-    talk = square.talk(square.library(), unclear(square))
+    talk = square.talk(square.quiet_house(), unclear(square))
     talk.say("/fixwright run", by=square.stranger)
     talk.says("Commands are for people with write access to this repository")
     talk.say("/fixwright run", by=square.stranger)
